@@ -136,9 +136,7 @@ flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0
 # ---- RTL with one wrong line: the blocks are really asked
 wrong_rtl() { # NAME SYSTEM FILE SED_SCRIPT OPTION...
   local name=$1 system=$2; mutant "$name" "$3" "$4" || return; shift 4
-  (cd "$W" && SQSIM_HOME=$W/$name timeout $HANG "$SQSIM" cosim "t/$system.safetensors" "$@" -o "$W/$name" \
-     >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
+  sq_of "$W/$name" cosim "t/$system.safetensors" "$@" -o "$W/$name"
   ok "$name: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $system-' '$W.out'"
 }
 wrong_rtl threshold_excludes_equal spqt rtl/spqt/sq_spqt_idx.sv \

@@ -15,10 +15,8 @@ if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
-sq cosim --block array_scaled $(points array_scaled) --cases 180 --seed "$SEED" --json
-ok "arrays: NVFP4, NVINT4, MXFP4, split codes, own high scale, tables, exact sums" clean 30000
-sq cosim --block act_scale $(points act_scale) --cases 270 --seed "$SEED" --json
-ok "encoder: scale, mask and codes" clean 15000
+campaign array_scaled 180 30000 "arrays: NVFP4, NVINT4, MXFP4, split codes, own high scale, tables, exact sums"
+campaign act_scale 270 15000 "encoder: scale, mask and codes"
 netlist array_scaled split_a_pow4 8 300
 netlist act_scale own_b16 10 300
 netlist array_scaled mxfp4_aligned 6 300

@@ -6,8 +6,7 @@
 # be found. When the MACs wait for masks is in tests/sim/test_core_act.c.
 . "$(dirname "$0")/lib.sh"
 
-sq cosim --block core_act $(points core_act) --cases 210 --seed "$SEED" --json
-ok "activation SQ on the core" clean 150000
+campaign core_act 210 150000 "activation SQ on the core"
 daily "seven points ran" && ok "seven points ran" [ "$(number points)" -ge 7 ]
 netlist core_act small 10 500
 

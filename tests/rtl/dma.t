@@ -11,8 +11,7 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" D=rtl/top/sq_dma.sv
 
-sq cosim --block dma $(points dma) --cases 60 --seed "$SEED" --json
-ok "quick points" clean 50000
+campaign dma 60 50000
 netlist dma w32 8 15000
 
 # ---- bursts -----------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0"
 
-sq cosim --block engine_scaled $(points engine_scaled) --cases 90 --seed "$SEED" --json
-ok "engine_scaled at its quick points" clean 15000
+campaign engine_scaled 90 15000
 todays "netlist of engine_scaled" 5 6 && netlist engine_scaled mxplus 6 500
 
 E=rtl/scaled/sq_engine_scaled.sv C=rtl/array/sq_engine_ctl.sv J=rtl/array/sq_engine_tail.sv P=rtl/scaled/sq_pe_parts.sv L=rtl/scaled/sq_parts_line.sv A=rtl/scaled/sq_act_blocks.sv

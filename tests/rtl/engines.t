@@ -7,19 +7,13 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0"
 
-# BLOCK CASES MIN_BEATS
-while read -r block cases beats; do
-  sq cosim --block "$block" $(points "$block") --cases "$cases" --seed "$SEED" --json
-  ok "$block at its quick points" clean "$beats"
-done <<'END'
-engine_array 60 200000
-engine_static 20 400000
-engine_gqsa 60 12000
-engine_spqt 30 50000
-engine_dynamic 45 5000
-engine_core_act 60 30000
-engine_spqr 30 15000
-END
+campaign engine_array 60 200000
+campaign engine_static 20 400000
+campaign engine_gqsa 60 12000
+campaign engine_spqt 30 50000
+campaign engine_dynamic 45 5000
+campaign engine_core_act 60 30000
+campaign engine_spqr 30 15000
 # Those of spqt and spqr take Yosys many minutes: `make mutants` builds them. Number 5 is in engine_scaled.t.
 # NUMBER BLOCK POINT MIN_BEATS
 while read -r number block point beats; do

@@ -85,8 +85,7 @@ ok "it is named" grep -q '"kind":"assertion","signal":"sq_act_buffer.SomePass"' 
 ok "standard output holds nothing but JSON" bash -c "! grep -qv '^{.*}\$' '$W.out'"
 again=$(sed -n 's/.*"again":"sqsim \([^"]*\)".*/\1/p' "$W.out")
 ok "a command is there to repeat it" [ -n "$again" ]
-(cd "$W" && SQSIM_HOME=$W/assertion timeout $HANG "$SQSIM" $again >"$W.out" 2>"$W.err" </dev/null)
-RC=$?
+sq_of "$W/assertion" $again
 ok "it does" bash -c "[ $RC = 1 ] && grep -q 'MISMATCH.*SomePass: assertion failed' '$W.out'"
 ok "and names itself" grep -qF "again: sqsim $again" "$W.out"
 finish

@@ -10,8 +10,7 @@ exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
 
 # BLOCK CASES MIN_BEATS WHAT NETLIST_POINT
 while read -r block cases beats point what; do
-  sq cosim --block "$block" $(points "$block") --cases "$cases" --seed "$SEED" --json
-  ok "$block: $what" clean "$beats"
+  campaign "$block" "$cases" "$beats" "$block: $what"
   case $block in
     spqt_idx) ok "every mask of two segments" exhausted 1 ;;
     gqsa_walk) ok "every matrix of 3 rows of 4 groups" exhausted 1 ;;

@@ -19,9 +19,7 @@ hang() { # BLOCK POINT
   local dir=$W/$1
   sources "$dir"
   tie "$(find "$dir/rtl" -name "sq_$1.sv")"
-  (cd "$W" && SQSIM_HOME=$dir timeout $HANG "$SQSIM" cosim --block "$1" --point "$2" --case 1 \
-    --seed "$SEED" --output "$dir/waves" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
+  sq_of "$dir" cosim --block "$1" --point "$2" --case 1 --seed "$SEED" --output "$dir/waves"
 }
 reported() { # exit 1, the sentence, the seed
   [ "$RC" = 1 ] && grep -q "MISMATCH.*no progress for [1-9][0-9]* cycles" "$W.out" &&

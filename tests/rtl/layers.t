@@ -86,14 +86,12 @@ refuse "--free-streams needs --layers" cosim --free-streams
 # What only a stall or a reset shows: RTL with one line changed, the layer found wrong, and not with free
 # streams.
 hidden() { # NAME FILE SED_SCRIPT
-  local home=$W/$1 status
+  local home=$W/$1
   mutant "$1" "$(file "$2")" "$3" || return
   ln -sfn "$ROOT/traces" "$home/traces"
   for streams in "" --free-streams; do
-    (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" cosim --layers $ONE --format dense --algorithm rtn \
-      --output "$W/waves" $streams >"$W.out" 2>"$W.err" </dev/null)
-    status=$? # 1: found, 0: not
-    ok "$1${streams:+, $streams}" [ $status = $([ "$streams" ] && echo 0 || echo 1) ]
+    sq_of "$home" cosim --layers $ONE --format dense --algorithm rtn --output "$W/waves" $streams # 1: found, 0: not
+    ok "$1${streams:+, $streams}" [ $RC = $([ "$streams" ] && echo 0 || echo 1) ]
   done
 }
 hidden "a word lost under a stall" sq_output.sv \
@@ -111,8 +109,7 @@ fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   [ "$2" != both ] || mv "$W/second.edited" "$home/$(file "$6")"
   ln -sfn "$ROOT/traces" "$home/traces"
   # shellcheck disable=SC2086
-  (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" $command >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
+  sq_of "$home" $command
   if [ "$2" = both ]; then
     ok "$what: found" bash -c "[ $RC = 1 ] && [ '$(number value_mismatches)' -ge 1 ] &&
       [ '$(number cycle_mismatches)' -ge 1 ]"

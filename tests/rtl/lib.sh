@@ -20,6 +20,18 @@ points() {
   rm "$W/named"
 }
 
+# sq_of HOME ARG...: the program in $W, on the sources of that folder
+sq_of() {
+  (cd "$W" && SQSIM_HOME=$1 timeout $HANG "$SQSIM" "${@:2}" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+
+# campaign BLOCK CASES MIN_BEATS [SENTENCE]: at its quick points (points), no mismatch
+campaign() {
+  sq cosim --block "$1" $(points "$1") --cases "$2" --seed "$SEED" --json
+  ok "${4:-$1 at its quick points}" clean "$3"
+}
+
 netlist() { # BLOCK POINT CASES MIN_BEATS: gates of Yosys in the place of the RTL
   daily "netlist of $1" || return 0
   sq cosim --netlist --block "$1" --point "$2" --cases "$3" --seed "$SEED" --json
@@ -64,9 +76,7 @@ mutant() {
 
 mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is the same
   mutant "$1" "$5" "$6" || return
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
-    --json >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
+  sq_of "$W/$1" cosim --block "$2" --point "$3" --cases 30 --json
   ok "$1: found" fails "$4"
 }
 

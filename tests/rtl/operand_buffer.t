@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 T="1'b1"
 
-sq cosim --block operand_buffer $(points operand_buffer) --cases 80 --seed "$SEED" --json
-ok "quick points" clean 4000
+campaign operand_buffer 80 4000
 netlist operand_buffer w16 20 1000
 
 M=$W/macros
@@ -17,9 +16,7 @@ cp -r "$ROOT/rtl" "$M/"
 cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$M/sim/cosim/"
 cp "$ROOT/tests/rtl/sram_ihp.sv" "$M/rtl/top/"
 sed -i '2i top/sram_ihp.sv' "$M/rtl/files.f"
-(cd "$W" && SQSIM_HOME=$M timeout $HANG "$SQSIM" cosim --block operand_buffer --point w64 --parameter Depth=100 \
-  --parameter Macro=64 --cases 12 --seed "$SEED" --json >"$W.out" 2>"$W.err" </dev/null)
-RC=$?
+sq_of "$M" cosim --block operand_buffer --point w64 --parameter Depth=100 --parameter Macro=64 --cases 12 --seed "$SEED" --json
 ok "four macros a half" clean 3000
 for macro in 256 512 1024 2048; do
   ok "macro of $macro words" verilator --lint-only -Wall -I"$M/rtl" "$M/rtl/lint.vlt" "$M/rtl/sq_pkg.sv" \

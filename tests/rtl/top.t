@@ -111,19 +111,21 @@ mutant reset_of_the_core_in_a_test rtl/top/sq_top.sv "s/test_en_i ? rst_ni : rin
   ok "reset_of_the_core_in_a_test: found" grep -q 'proof did fail' "$W.out"
 }
 
-sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --algorithm rtn --json
-ok "a layer on the chip, behind an ideal memory" clean 15000
+layers() { # SENTENCE MIN_BEATS OPTION...
+  sq cosim --block top --layers "${@:3}" --json
+  ok "$1" clean "$2"
+}
+layers "a layer on the chip, behind an ideal memory" 15000 --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --algorithm rtn
 ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 33781" [ "$(number cycles)" -le 33781 ]
 ok "... without a reset" [ "$(number resets)" = 0 ]
-sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --algorithm rtn --json
-ok "a layer in eight chunks of K, with wait states, a fault of the bus and resets" clean 12000
+layers "a layer in eight chunks of K, with wait states, a fault of the bus and resets" 12000 \
+  --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --algorithm rtn
 ok "... two of these" [ "$(number resets)" = 2 ]
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
 for format in sq_w "sp24 --prune magnitude --algorithm rtn" sq_a_static "sq_a_dynamic --algorithm rtn" nvfp4 if4 mxplus hif4 sq_b "sq_b --codes split --bank 16"; do
   case $format in sq_[wa]* | sp24* | if4 | mxplus | *split*) daily "a layer of $format on the chip" || continue ;; esac # gpu/trace.t has one, or nvfp4 and sq_b but for a table
   # shellcheck disable=SC2086
-  sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
-  ok "a layer of $format on the chip" clean 2500
+  layers "a layer of $format on the chip" 2500 --format $format --layer '*.0.self_attn.k_proj'
   ok "... of parameters with names" grep -q '"shape":"DataW=[0-9]* Rows=[0-9]* Cols=' "$W.out"
 done
 M=$W/one.yaml # exact sums: a product that binary32 does not give
@@ -131,78 +133,72 @@ sed 's/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/output: .*/output: 1 KiB/' "$ROOT
 daily "exact and aligned sums on 2x4 PEs" && M=$ROOT/sim/machines/chip.yaml
 sed 's/^core:.*/&\n  sum: exact/' "$M" >"$W/exact.yaml"
 sed 's/^core:.*/&\n  sum: exact\n  cut: 2\n  carry: 16/' "$M" >"$W/saved.yaml"
-sq cosim --block top --layers --machine exact.yaml --format nvint4 --algorithm rtn --layer '*.0.self_attn.k_proj' --json
-ok "a layer of exact sums on the chip" clean 2500
-sq cosim --block top --layers --ring --machine saved.yaml --format nvfp4 --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --json
-ok "a ring of two of them, carries saved" clean 5000
+layers "a layer of exact sums on the chip" 2500 --machine exact.yaml --format nvint4 --algorithm rtn --layer '*.0.self_attn.k_proj'
+layers "a ring of two of them, carries saved" 5000 --ring --machine saved.yaml --format nvfp4 --algorithm rtn --layer '*.0.self_attn.[kv]_proj'
 sed 's/^core:.*/&\n  sum: aligned\n  aligned: 13/; s/  \(activation\|weight\): .*/  \1: 512 B/' "$M" >"$W/aligned.yaml"
 sed 's/^core:.*/&\n  sum: after\n  aligned: 25/' "$M" >"$W/after.yaml"
-sq cosim --block top --layers --machine aligned.yaml --format mxfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --json
-ok "a layer of aligned sums on the chip, in chunks of K" clean 2500
-sq cosim --block top --layers --ring --machine after.yaml --format mxfp8 --algorithm rtn --layer '*.0.self_attn.[kv]_proj' --json
-ok "a ring of two with products aligned, added in binary32" clean 5000
+layers "a layer of aligned sums on the chip, in chunks of K" 2500 --machine aligned.yaml --format mxfp4 --algorithm rtn --layer '*.0.self_attn.k_proj'
+layers "a ring of two with products aligned, added in binary32" 5000 \
+  --ring --machine after.yaml --format mxfp8 --algorithm rtn --layer '*.0.self_attn.[kv]_proj'
 refuse "core.aligned = 13: need binary32 for this format" cosim --block top --layers --machine aligned.yaml --format nvfp4 --layer '*.0.self_attn.k_proj'
 refuse "need binary32 for this format, exact sums are of scales of E4M3" cosim --block top --layers --machine exact.yaml --format mxfp4 --layer '*.0.self_attn.k_proj'
-sq cosim --block top --layers --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj' --json
-ok "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" clean 12000
+layers "a layer of kept groups, blocks with padding among them, with wait states, a fault of the bus and resets" 12000 \
+  --format gqsa --rows 2 --cols 1 --layer '*.0.self_attn.q_proj'
 refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa --algorithm rtn
-sq cosim --block top --layers --ring --encode inputs --format gqsa --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 1 --json
-ok "... encode, k, v of them as one ring" clean 9000
-sq cosim --block top --layers --ring --encode outputs --format gqsa --algorithm rtn --prune magnitude --layer '*.0.self_attn.[qo]_proj' --m 2 --rows 2 --cols 1 --free-streams --json
-ok "... a chain of two, each encoded from bfloat16 outputs" clean 7000
-sq cosim --block top --layers --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --algorithm rtn --json
-ok "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" clean 20000
+layers "... encode, k, v of them as one ring" 9000 --ring --encode inputs --format gqsa --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 1
+layers "... a chain of two, each encoded from bfloat16 outputs" 7000 \
+  --ring --encode outputs --format gqsa --algorithm rtn --prune magnitude --layer '*.0.self_attn.[qo]_proj' --m 2 --rows 2 --cols 1 --free-streams
+layers "three layers as one ring with one interrupt, with wait states, a fault of the bus and resets" 20000 \
+  --ring --format dense --layer '*.0.self_attn.[qkv]_proj' --m 4 --algorithm rtn
 ok "... each with its record" [ "$(grep -c '"slot":[0-2],"chip_cycles":[1-9]' "$W.out")" = 3 ]
 refuse "--ring needs --block top --layers and one format" cosim --ring --layers
-sq cosim --block top --layers --format dense --weight-bits 8 --group row --layer '*.0.self_attn.k_proj' --m 3 --base 0x8ffffd000 --algorithm rtn --json
-ok "a layer whose weights lie across 4 GiB" clean 5000
-sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --base 0xffffffff6000 --json
-ok "a layer of blocks that ends at 2^48" clean 2500
-sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 4 --free-streams --base 0x2ffffe000 --algorithm rtn --json
-ok "a ring with an encoder, across 4 GiB" clean 5000
+layers "a layer whose weights lie across 4 GiB" 5000 \
+  --format dense --weight-bits 8 --group row --layer '*.0.self_attn.k_proj' --m 3 --base 0x8ffffd000 --algorithm rtn
+layers "a layer of blocks that ends at 2^48" 2500 --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --base 0xffffffff6000
+layers "a ring with an encoder, across 4 GiB" 5000 \
+  --ring --encode inputs --format dense --layer '*.0.self_attn.[kv]_proj' --m 3 --rows 2 --cols 4 --free-streams --base 0x2ffffe000 --algorithm rtn
 refuse "that end at 2^48 or before" cosim --block top --layers --format dense --layer '*.0.self_attn.k_proj' --base 0xfffffffff000
 refuse "--base = 0x1000000000000, need a multiple of 4096, 0..0xfffffffff000" cosim --block top --layers --base 0x1000000000000
 refuse "--base needs --block top --layers" cosim --layers --base 4096
 # The chip encodes: one ring with one interrupt of an encoder and the layers that share what it wrote; a chain of eight layers,
 # each from the outputs of the one before.
-sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --algorithm rtn --json
-ok "encode, q, k, v as one ring, from bfloat16 inputs, with wait states, a fault of the bus and resets" clean 20000
+layers "encode, q, k, v as one ring, from bfloat16 inputs, with wait states, a fault of the bus and resets" 20000 \
+  --ring --encode inputs --format dense --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --algorithm rtn
 ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
-sq cosim --block top --layers --ring --encode inputs --format dense --layer '*.0.mlp.[gu]*_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn --json
-ok "encode, gate, up" clean 20000
+layers "encode, gate, up" 20000 \
+  --ring --encode inputs --format dense --layer '*.0.mlp.[gu]*_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn
 ok "... in three slots of four" grep -q '"slots":4,' "$W.out"
-sq cosim --block top --layers --ring --encode outputs --format dense --weight-bits 8 --layer '*.[oqgd]*_proj' --m 2 --rows 2 --cols 4 --free-streams --algorithm rtn --json
-ok "a chain of eight layers, each encoded from the outputs of the one before" clean 60000
+layers "a chain of eight layers, each encoded from the outputs of the one before" 60000 \
+  --ring --encode outputs --format dense --weight-bits 8 --layer '*.[oqgd]*_proj' --m 2 --rows 2 --cols 4 --free-streams --algorithm rtn
 ok "... in seventeen slots" grep -q '"slots":17,' "$W.out"
 codes=(--ring --encode codes --format dense --weight-bits 8 --group 64 --rows 2 --cols 4)
-sq cosim --block top --layers "${codes[@]}" --layer '*.0.*[oqgd]*_proj' --m 3 --free-streams --algorithm rtn --json
-ok "a chain of four layers whose INT8 outputs move to where the next one reads them" clean 30000
+layers "a chain of four layers whose INT8 outputs move to where the next one reads them" 30000 \
+  "${codes[@]}" --layer '*.0.*[oqgd]*_proj' --m 3 --free-streams --algorithm rtn
 ok "... in nine slots" grep -q '"slots":9,' "$W.out"
-sq cosim --block top --layers "${codes[@]}" --layer '*.0.self_attn.[qo]_proj' --m 2 --algorithm rtn --json
-ok "a chain of two, with wait states, a fault of the bus and resets" clean 20000
+layers "a chain of two, with wait states, a fault of the bus and resets" 20000 "${codes[@]}" --layer '*.0.self_attn.[qo]_proj' --m 2 --algorithm rtn
 for format in sq_w sq_a_dynamic; do
   refuse "INT8 outputs are activations of dense layers alone" cosim --block top --layers --ring --encode codes --format $format --algorithm rtn --layer '*.0.self_attn.q_proj'
 done
-sq cosim --block top --layers --ring --encode inputs --format sq_a_dynamic --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --algorithm rtn --json
-ok "encode, q, k, v with a mask for each token as one ring, with wait states, a fault of the bus and resets" clean 20000
-sq cosim --block top --layers --ring --encode outputs --format sq_a_dynamic --layer '*.[oq]_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn --json
-ok "... a chain of four layers" clean 30000
+layers "encode, q, k, v with a mask for each token as one ring, with wait states, a fault of the bus and resets" 20000 \
+  --ring --encode inputs --format sq_a_dynamic --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 4 --algorithm rtn
+layers "... a chain of four layers" 30000 \
+  --ring --encode outputs --format sq_a_dynamic --layer '*.[oq]_proj' --m 3 --rows 2 --cols 4 --free-streams --algorithm rtn
 for options in "sq_a_static --smooth none" "sq_a_dynamic --select int8" "sq_a_dynamic --variant tied"; do
   refuse "sq_a_dynamic (variant = own, select = fp)" cosim --block top --layers --ring --encode inputs --algorithm rtn --format $options
 done
-sq cosim --block top --layers --ring --encode inputs --format nvfp4 --act-scale token2 --algorithm rtn --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 2 --json
-ok "encode, q, k, v of blocks as one ring, with wait states, a fault of the bus and resets" clean 20000
+layers "encode, q, k, v of blocks as one ring, with wait states, a fault of the bus and resets" 20000 \
+  --ring --encode inputs --format nvfp4 --act-scale token2 --algorithm rtn --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 2
 ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
-sq cosim --block top --layers --ring --encode outputs --format sq_b --bank 16 --act-scale token2 --algorithm rtn --layer '*.[oq]_proj' --m 1 --rows 1 --cols 2 --free-streams --json
-ok "a chain of four layers of sq_b" clean 20000
+layers "a chain of four layers of sq_b" 20000 \
+  --ring --encode outputs --format sq_b --bank 16 --act-scale token2 --algorithm rtn --layer '*.[oq]_proj' --m 1 --rows 1 --cols 2 --free-streams
 ok "... in nine slots" grep -q '"slots":9,' "$W.out"
 for format in mxfp4 "sq_b --codes split --step pow2 --step-by maximum" "nvint5 --act-scale token2" "sq_b --act-scale token2" \
   "nvfp4_46 --act-scale token2 --errors integer" "if4 --act-scale token2 --errors integer" \
   "nvint4 --scale-by error --act-scale token2 --errors integer"; do
   daily "an encoder of $format" || continue
   # shellcheck disable=SC2086
-  sq cosim --block top --layers --ring --encode inputs --format $format --algorithm rtn --layer '*.0.self_attn.k_proj' --m 3 --rows 2 --cols 2 --free-streams --json
-  ok "an encoder of $format" clean 2000
+  layers "an encoder of $format" 2000 \
+    --ring --encode inputs --format $format --algorithm rtn --layer '*.0.self_attn.k_proj' --m 3 --rows 2 --cols 2 --free-streams
 done
 for format in nvfp4 mxfp8 "nvfp4_46 --act-scale token2"; do
   # shellcheck disable=SC2086
@@ -216,10 +212,8 @@ refuse "--machine needs --block top --layers" cosim --machine one.yaml --layers
 refuse "--machine with --depth" cosim --block top --layers --machine one.yaml --depth 9
 refuse "machine default has no key 'chip'" cosim --block top --layers --machine "$ROOT/sim/machines/default.yaml"
 cd "$ROOT" || exit 1
-sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
-ok "a layer of blocks in eight chunks of K" clean 4000
-sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
-ok "... with four totals of each output" clean 4000
+layers "a layer of blocks in eight chunks of K" 4000 --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10
+layers "... with four totals of each output" 4000 --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10
 refuse "format spqr: the chip does not run its layers" cosim --block top --layers --format spqr
 
 # Beats of operands of thousands of bytes, which no point has: the sequencer alone.

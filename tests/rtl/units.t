@@ -13,8 +13,7 @@ ok "every bank of five small points" exhausted 5
 sq cosim --block meta24 --point quick --cases 60 --seed "$SEED" --json
 ok "2:4 select" clean 3000
 ok "all 16 nibbles and all 256 pairs" exhausted 2
-sq cosim --block array $(points array) --cases 200 --seed "$SEED" --json
-ok "arrays: baselines, SQ, tied, split codes, compact, 2:4" clean 20000
+campaign array 200 20000 "arrays: baselines, SQ, tied, split codes, compact, 2:4"
 daily "ten points ran" && ok "ten points ran" [ "$(number points)" -ge 10 ]
 netlist array split_a_2b8 20 500
 sq cosim --netlist --block topk --point all4x3r --cases 5 --seed "$SEED" --json
@@ -30,9 +29,7 @@ ok "... and one of lines that are" edited stale rtl/core/sq_topk_rank.sv 's/ >= 
 # Mutants: a copy of the sources with one edit, the program is the same.
 mutate() { # NAME BLOCK POINT PATTERN FILE SED_SCRIPT
   mutant "$1" "$5" "$6" || return
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
-    --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
+  sq_of "$W/$1" cosim --block "$2" --point "$3" --cases 30 --output "$W/waves-$1"
   ok "$1: found" fails "$4"
 }
 fails() { # PATTERN: exit 1 and a MISMATCH line with it

@@ -7,9 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 ok "the bug differs" tests/rtl/gather_bug.sh "$W/bug"
-(cd "$W" && SQSIM_HOME=$W/bug timeout $HANG "$SQSIM" cosim --block gather --point p03 --cases 40 \
-  -o "$W/waves" >"$W.out" 2>"$W.err" </dev/null)
-RC=$?
+sq_of "$W/bug" cosim --block gather --point p03 --cases 40 -o "$W/waves"
 ok "found: exit 1" [ "$RC" = 1 ]
 ok "element, row and lane" out_has "MISMATCH gather.*: act\[2\], row 1, lane 0: rtl 0x"
 ok "its operands: codes and activations" bash -c "grep -q '^    code  *[0-9a-f]' '$W.out' && grep -q '^    act  *[0-9a-f]' '$W.out'"
@@ -52,7 +50,7 @@ fi
 # co-simulation builds it and shrinks the first case that fails, hundreds of equal banks, to one.
 mkdir -p "$W/core" && cp -r "$W/bug/." "$W/core/" && cp rtl/core/sq_gather.sv "$W/core/rtl/core/"
 sed -i "s/gathered_q <= gathered;/gathered_q <= {gathered[HighLanes*ActW-1:1], 1'b0};/" "$W/core/rtl/core/sq_pe.sv"
-core() { (cd "$W" && SQSIM_HOME=$W/core timeout $HANG "$SQSIM" cosim "$@" >"$W.out" 2>"$W.err" </dev/null); RC=$?; }
+core() { sq_of "$W/core" cosim "$@"; }
 core --point p03 --cases 6 -o "$W/waves-core"
 ok "a bug that leaves a bit unused is found: exit 1" [ "$RC" = 1 ]
 ok "shrunk to one bank of one job" out_has "shrunk to 1 job(s), 1 input beat(s); stalls job=free/1 act=free/1 lo=free/1 hi=free/1 out=free/1"
@@ -78,9 +76,7 @@ ok "the files are there" [ -s "$W/asked/wave.fst" -a -s "$W/asked/wave.gtkw" ]
 mkdir -p "$W/broken" && cp -r "$W/bug/." "$W/broken/" && cp rtl/core/sq_gather.sv "$W/broken/rtl/core/"
 line=$(grep -n 'assign in_ready_o' rtl/core/sq_gather.sv | cut -d: -f1)
 sed -i "${line}s/advance;/advance +;/" "$W/broken/rtl/core/sq_gather.sv"
-(cd "$W" && SQSIM_HOME=$W/broken timeout $HANG "$SQSIM" cosim --block gather --point p03 --cases 2 \
-  >"$W.out" 2>"$W.err" </dev/null)
-RC=$?
+sq_of "$W/broken" cosim --block gather --point p03 --cases 2
 ok "RTL that does not build: exit 1" [ "$RC" = 1 ]
 ok "the first complaint with file and line" grep -q "%Error: rtl/core/sq_gather.sv:$line:" "$W.err"
 ok "in one line" [ "$(wc -l <"$W.err")" = 1 ]
