@@ -40,11 +40,6 @@ enum {
     COLS = 1
 };
 
-static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
-{
-    return low + sq_rng_below(r, high - low + 1);
-}
-
 struct work {
     unsigned value[SQ_TOP_PARAMS];
     struct sq_top_layer layer;
@@ -165,11 +160,6 @@ static struct work draw_on(struct sq_rng *r, uint32_t most, const struct work *l
     return w;
 }
 
-static struct work draw(struct sq_rng *r, uint32_t most)
-{
-    return draw_on(r, most, NULL);
-}
-
 // ---- with values and a host -------------------------------------------------------------------------
 
 // Beats of an operand as integers; scales are binary32. Masks are any bits: what is wrong with them changes the
@@ -264,7 +254,7 @@ SQ_TEST(test_shapes)
 {
     struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < SHAPES; i++) {
-        const struct work w = draw(&r, 6);
+        const struct work w = draw_on(&r, 6, NULL);
         struct sq_chip_stats step, fast;
         const struct sq_chip_stats whole = run_whole(&r, &w);
         assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);

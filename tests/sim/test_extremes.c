@@ -22,11 +22,6 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-static unsigned between(struct sq_rng *r, unsigned low, unsigned high)
-{
-    return low + sq_rng_below(r, high - low + 1);
-}
-
 // Log-uniform in 2^0..2^bits.
 static uint64_t spread(struct sq_rng *r, unsigned bits)
 {

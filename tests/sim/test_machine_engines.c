@@ -24,11 +24,6 @@
 
 static struct sq_machine_timed timed; // of all runs in turn
 
-static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
-{
-    return low + sq_rng_below(r, high - low + 1);
-}
-
 static struct sq_machine small_machine(struct sq_rng *r)
 {
     struct sq_machine m = {.name = "random", .clock_hz = 1e9};

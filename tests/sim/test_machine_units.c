@@ -26,11 +26,6 @@
 
 enum { JOBS = 100, PATIENCE = 10000000 };
 
-static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
-{
-    return low + sq_rng_below(r, high - low + 1);
-}
-
 // ---- the engine -----------------------------------------------------------------------------
 
 static void set(const struct sq_block *block, unsigned *value, const char *name, unsigned v)

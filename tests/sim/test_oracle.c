@@ -29,25 +29,18 @@
 enum { CASES = 60, CYCLES = 6000, QUIET = 2000 };
 
 enum { ORACLES_MAX = 64 };
-static struct {
+static struct oracle {
     const char *block;
     void (*predict)(const struct input *in, struct prediction *w);
 } oracles[ORACLES_MAX];
 static size_t n_oracles;
 
-static void add_oracle(const char *block,
-                       void (*predict)(const struct input *in, struct prediction *w))
-{
-    assert(n_oracles < ORACLES_MAX);
-    oracles[n_oracles].block = block;
-    oracles[n_oracles++].predict = predict;
-}
-
 // The account of a block.
 #define SQ_ORACLE(name, function)                                                                  \
     SQ_AT_START(oracle_of_##name)                                                                  \
     {                                                                                              \
-        add_oracle(#name, function);                                                               \
+        assert(n_oracles < ORACLES_MAX);                                                           \
+        oracles[n_oracles++] = (struct oracle){#name, function};                                   \
     }
 
 SQ_ORACLE(core, predict_core)
@@ -122,11 +115,6 @@ struct due {
     uint64_t left;      // tiles to come
 };
 
-static struct due first_due(const struct input *in)
-{
-    return (struct due){0, 0, (uint32_t)*field(in, 0, 0, "groups")};
-}
-
 static void tile_left(const struct sq_case *c, const struct input *in, struct due *d)
 {
     if (--d->left > 0)
@@ -164,7 +152,9 @@ static void observe(const struct sq_case *c, const struct input *in, struct pred
     sq_source_init(&out, &c->stall[SQ_SINK], c->stall_seed[SQ_SINK]);
     int32_t status[64] = {0};
     assert_true(w->n_status <= 64);
-    struct due due = w->n_status > 0 && block->get_core ? first_due(in) : (struct due){0, 0, 0};
+    struct due due = w->n_status > 0 && block->get_core
+                         ? (struct due){0, 0, (uint32_t)*field(in, 0, 0, "groups")}
+                         : (struct due){0, 0, 0};
     for (w->end = 0; w->end < CYCLES && quiet < QUIET; w->end++) {
         struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
         struct sq_handshake shake = {{0}, false};

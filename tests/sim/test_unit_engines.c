@@ -18,11 +18,6 @@
 #include "tests/sim/random_recipe.h"
 #include "tests/unit/fixture.h"
 
-static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
-{
-    return low + sq_rng_below(r, high - low + 1);
-}
-
 // 1..most, small ones often.
 static uint32_t some(struct sq_rng *r, uint32_t most)
 {

@@ -105,11 +105,6 @@ static bool is_own(const struct sq_bs_format *f)
     return f->kind == SQ_BS_SQ && !f->is_high_block;
 }
 
-static unsigned n_high(const struct sq_bs_format *f)
-{
-    return sq_bs_high_bits(f) ? f->high_per_block : 0;
-}
-
 static void check_common(const char *label, const struct sq_bs_format *f,
                          const struct sq_area_unit *u, const char *element, const char *scale,
                          const char *high)
@@ -121,7 +116,8 @@ static void check_common(const char *label, const struct sq_bs_format *f,
              u->name);
     CHECK_EQ(param(u, scale), sq_bs_is_e8m0(f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3, "%s, %s\n", label,
              u->name);
-    CHECK_EQ(param(u, high), n_high(f), "%s, %s\n", label, u->name);
+    CHECK_EQ(param(u, high), sq_bs_high_bits(f) ? f->high_per_block : 0, "%s, %s\n", label,
+             u->name);
     CHECK_EQ(param(u, "OwnHigh"), is_own(f), "%s, %s\n", label, u->name);
 }
 

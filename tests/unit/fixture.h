@@ -29,6 +29,11 @@ static inline unsigned fixture_cases(unsigned n)
     return tier && strcmp(tier, "test") == 0 ? n / 4 : n;
 }
 
+static inline uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
+{
+    return low + sq_rng_below(r, high - low + 1);
+}
+
 // Near enough to a normal deviate: twelve uniform ones.
 static inline double fixture_gauss(struct sq_rng *r)
 {
