@@ -79,11 +79,6 @@ void sq_dram_init(struct sq_dram *d, const struct sq_dram_setup *setup)
 
 // ---- the queues -----------------------------------------------------------------------------------
 
-static bool has_place(const struct sq_dram *d, const struct sq_dram_channel *ch, uint32_t bank)
-{
-    return ch->unused != 0 && ch->bank[bank].n < d->setup->queue;
-}
-
 static void push(struct sq_dram *d, struct sq_dram_channel *ch, const struct sq_dram_transfer *t,
                  uint32_t bank, uint32_t row)
 {
@@ -153,7 +148,7 @@ bool sq_dram_feed(struct sq_dram *d, uint32_t *fed)
         const uint32_t bank = sq_dram_bank_of(&d->setup->rules.device, &p);
         if (*fed >> p.at[SQ_DRAM_CHANNEL] & 1)
             return true;
-        if (!has_place(d, ch, bank))
+        if (ch->unused == 0 || ch->bank[bank].n >= d->setup->queue)
             return false;
         push(d, ch, t, bank, p.at[SQ_DRAM_ROW]);
         *fed |= 1u << p.at[SQ_DRAM_CHANNEL];

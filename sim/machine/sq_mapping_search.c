@@ -39,11 +39,6 @@ static unsigned candidate_of(uint64_t depth, bool n_outer)
     return 2 * (log < SQ_CANDIDATES / 2 ? log : SQ_CANDIDATES / 2 - 1) + n_outer;
 }
 
-static void copy(struct sq_mapping *to, const struct sq_mapping *from)
-{
-    memcpy(to, from, offsetof(struct sq_mapping, drawn));
-}
-
 static bool is_good(const struct best *b, unsigned at, uint64_t estimate)
 {
     return b->plan[at].count_m == 0 || estimate < b->plan[at].estimate;
@@ -65,7 +60,7 @@ static void try_block(const struct search *s, const struct sq_mapping_extent *bl
         sq_mapping_set_order(s->c, &s->whole, n_outer, &p);
         const unsigned at = candidate_of(block->k, n_outer);
         if (is_good(best, at, p.estimate))
-            copy(&best->plan[at], &p);
+            memcpy(&best->plan[at], &p, offsetof(struct sq_mapping, drawn));
         if (p.count_k > 1) // no order keeps an operand: the other one takes the same, and ties
             break;         // go to the first
     }

@@ -25,11 +25,6 @@ static unsigned coded_lines(const unsigned *v)
     return v[ON_ACTS] ? v[ROWS] : v[COLS];
 }
 
-static unsigned plain_lines(const unsigned *v)
-{
-    return v[ON_ACTS] ? v[COLS] : v[ROWS];
-}
-
 // Mask bits of a line on its port, which is never empty.
 static unsigned mask_bits(const struct sq_array_config *c)
 {
@@ -49,7 +44,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
         .n_in = 5,
         .n_out = 3,
         .in = {{"last", 1, 1, true},
-               {"plain", (size_t)plain_lines(v) * v[BANKS] * c.bank, v[PLAIN_W], false},
+               {"plain", (size_t)v[v[ON_ACTS] ? COLS : ROWS] * v[BANKS] * c.bank, v[PLAIN_W],
+                false},
                {"low", coded * sq_array_low_lanes(&c), c.low_bits, false},
                {"high", coded * c.high_len, c.high_bits, false},
                {"mask", coded * mask_bits(&c), is_24 ? 4 : 1, true}},

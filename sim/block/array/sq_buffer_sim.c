@@ -15,15 +15,9 @@ bool sq_buffer_has_beat(const struct sq_buffer_sim *s)
     return s->full[s->out];
 }
 
-// The beat on offer is the last of its pass.
-static bool ends_pass(const struct sq_buffer_sim *s)
-{
-    return s->given + 1 == s->len[s->out];
-}
-
 static void give_beat(struct sq_buffer_sim *s)
 {
-    const bool ends = ends_pass(s);
+    const bool ends = s->given + 1 == s->len[s->out]; // the beat on offer is the last of its pass
     s->given = ends ? 0 : s->given + 1;
     if (!ends || ++s->pass < s->passes[s->out])
         return;

@@ -88,11 +88,6 @@ static void stage_clock(struct sq_unit_job_run *r, bool offered)
         end_read(r);
 }
 
-static bool outputs_done(const struct sq_unit_job_run *r)
-{
-    return r->w.outputs == 0;
-}
-
 static void stage_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 {
     struct sq_output_sim *const s = &r->w.stage;
@@ -316,7 +311,7 @@ static void array_counters(struct sq_unit_job_run *r, struct sq_skip_here *h)
 }
 
 const struct sq_unit_ops sq_unit_ops[SQ_UNIT_ENGINES] = {
-    [SQ_UNIT_CORE] = {core_start, core_clock, outputs_done, core_counters, core_stats},
-    [SQ_UNIT_CORE_ACT] = {act_start, act_clock, outputs_done, act_counters, act_stats},
-    [SQ_UNIT_ARRAY] = {array_start, array_clock, outputs_done, array_counters, NULL},
+    [SQ_UNIT_CORE] = {core_start, core_clock, core_counters, core_stats},
+    [SQ_UNIT_CORE_ACT] = {act_start, act_clock, act_counters, act_stats},
+    [SQ_UNIT_ARRAY] = {array_start, array_clock, array_counters, NULL},
 };

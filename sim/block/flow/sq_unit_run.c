@@ -42,7 +42,7 @@ struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct s
     if (unit->engine)
         return sq_unit_engines_step(unit, job, list);
     start(&r, unit, job);
-    while (!sq_unit_ops[unit->kind].done(&r))
+    while (r.w.outputs > 0)
         sq_unit_ops[unit->kind].clock(&r);
     return finish(&r);
 }
@@ -71,11 +71,11 @@ struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct s
     if (unit->engine)
         return sq_unit_engines_run(unit, job, list);
     start(&r, unit, job);
-    while (!sq_unit_ops[unit->kind].done(&r)) {
+    while (r.w.outputs > 0) {
         sq_unit_ops[unit->kind].clock(&r);
         for (unsigned i = 0; i < (unsigned)r.level; i++)
             mark[i].valid = false;
-        if (!sq_unit_ops[unit->kind].done(&r))
+        if (r.w.outputs > 0)
             visit(&r, &mark[r.level]);
     }
     return finish(&r);

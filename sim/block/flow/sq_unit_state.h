@@ -38,7 +38,6 @@ struct sq_unit_job_run {
 struct sq_unit_ops {
     void (*start)(struct sq_unit_job_run *r);
     void (*clock)(struct sq_unit_job_run *r);
-    bool (*done)(const struct sq_unit_job_run *r);
     // Adds the counters that move on while the state comes back at every boundary of a level.
     void (*counters)(struct sq_unit_job_run *r, struct sq_skip_here *here);
     struct sq_core_stats *(*core_stats)(

@@ -16,11 +16,6 @@ static unsigned max_segments(const unsigned *v)
     return most < 16 ? most : 16;
 }
 
-static unsigned x_bits(const unsigned *v)
-{
-    return v[FP16] ? 16 : 8;
-}
-
 static bool is_legal(const unsigned *v, int32_t x)
 {
     return v[FP16] ? sq_spqt_is_legal_fp16((uint16_t)x) : sq_spqt_is_legal_int8((int8_t)x);
@@ -35,7 +30,7 @@ static bool keep(const unsigned *v, const int32_t *record, unsigned i)
 
 static int32_t draw_x(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, unsigned theta)
 {
-    const unsigned bits = x_bits(v), max = v[FP16] ? 0x7bff : 127;
+    const unsigned bits = v[FP16] ? 16 : 8, max = v[FP16] ? 0x7bff : 127;
     const int32_t sign = v[FP16] ? -0x8000 : 0;
     if (kind == SQ_STIMULUS_ILLEGAL)
         return sq_draw_bits(rng, bits, false);

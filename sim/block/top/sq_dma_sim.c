@@ -269,3 +269,30 @@ void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready)
                                            .left = (uint32_t)in[0].beat[SQ_DMA_BEATS],
                                            .dest = in[0].beat[SQ_DMA_DEST]};
 }
+
+void sq_dma_put_transfer(int32_t transfer[SQ_DMA_JOB_LEN], bool first, bool write, uint64_t addr,
+                         uint64_t beats, uint32_t dest)
+{
+    transfer[SQ_DMA_FIRST] = first;
+    transfer[SQ_DMA_WRITE] = write;
+    sq_axi_put_addr(transfer + SQ_DMA_ADDR, addr);
+    transfer[SQ_DMA_BEATS] = (int32_t)beats;
+    transfer[SQ_DMA_DEST] = (int32_t)dest;
+}
+
+void sq_task_start(struct sq_task *t, uint32_t checks, bool is_good)
+{
+    t->state = SQ_TASK_CHECK;
+    t->checks = checks - 1;
+    t->is_good = is_good;
+}
+
+void sq_task_clock(struct sq_task *t, bool is_done)
+{
+    if (t->state == SQ_TASK_CHECK && t->checks == 0)
+        t->state = t->is_good ? SQ_TASK_RUN : SQ_TASK_IDLE;
+    else if (t->state == SQ_TASK_CHECK)
+        t->checks--;
+    else if (is_done)
+        t->state = SQ_TASK_IDLE;
+}

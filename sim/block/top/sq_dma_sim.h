@@ -78,3 +78,29 @@ void sq_dma_ask(const void *state, struct sq_pins *pins);
 void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready);
 bool sq_dma_is_idle(const struct sq_dma_sim *s); // while abort is set: nothing is under way
 void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2]);
+// A transfer as the DMA is offered it.
+void sq_dma_put_transfer(int32_t transfer[SQ_DMA_JOB_LEN], bool first, bool write, uint64_t addr,
+                         uint64_t beats, uint32_t dest);
+
+// A unit of the chip that the sequencer hands a descriptor (encoder, vector unit, attention): it checks it, moves data and
+// waits for the responses to its writes.
+struct sq_task {
+    enum { SQ_TASK_IDLE, SQ_TASK_CHECK, SQ_TASK_RUN } state;
+    uint32_t checks; // cycles of the check that are left
+    bool is_good;
+    uint32_t owed; // writes without their response
+};
+struct sq_task_in {
+    bool start, sound;
+    const uint32_t *word; // of the descriptor
+    bool dma_ready, write_done, out_ready;
+    const struct sq_dma_beat *beat; // for this unit, or NULL
+    unsigned part;                  // of the vector unit's operands, which it is of
+};
+static inline bool sq_task_refuses(const struct sq_task *t) // in this cycle
+{
+    return t->state == SQ_TASK_CHECK && t->checks == 0 && !t->is_good;
+}
+void sq_task_start(struct sq_task *t, uint32_t checks, bool is_good);
+// The rising edge of a cycle without a start; is_done: of one that runs.
+void sq_task_clock(struct sq_task *t, bool is_done);

@@ -263,13 +263,10 @@ bool sq_encode_transfer(const struct sq_encode_sim *s, int32_t transfer[SQ_DMA_J
     const uint32_t nbytes =
         (s->layer.is_codes ? 1 : 2) * s->layer.cols * s->value[SQ_TOP_ROWS] * s->value[SQ_TOP_COLS];
     const uint32_t tail = is_write ? 0 : nbytes % (s->value[SQ_TOP_DATA_W] / 8);
-    if (s->state != SQ_ENCODE_RUN || s->left == 0)
+    if (s->task.state != SQ_TASK_RUN || s->left == 0)
         return false;
-    transfer[SQ_DMA_FIRST] = false;
-    transfer[SQ_DMA_WRITE] = is_write;
-    sq_axi_put_addr(transfer + SQ_DMA_ADDR, s->at[region]);
-    transfer[SQ_DMA_BEATS] = (int32_t)s->stride[region];
-    transfer[SQ_DMA_DEST] = (int32_t)(SQ_TOP_ENCODER | tail << SQ_TOP_DEST_BITS);
+    sq_dma_put_transfer(transfer, false, is_write, s->at[region], s->stride[region],
+                        (SQ_TOP_ENCODER | tail << SQ_TOP_DEST_BITS));
     return true;
 }
 
@@ -328,19 +325,10 @@ bool sq_encode_word(const struct sq_encode_sim *s, int32_t word[SQ_DMA_WORDS_MAX
     return true;
 }
 
-static bool ends_check(const struct sq_encode_sim *s)
-{
-    return s->state == SQ_ENCODE_CHECK && s->check == CHECKS - 1;
-}
-
-bool sq_encode_refuses(const struct sq_encode_sim *s)
-{
-    return ends_check(s) && !s->is_good;
-}
-
 bool sq_encode_is_done(const struct sq_encode_sim *s)
 {
-    return sq_encode_refuses(s) || (s->state == SQ_ENCODE_RUN && s->left == 0 && s->owed == 0);
+    return sq_task_refuses(&s->task) ||
+           (s->task.state == SQ_TASK_RUN && s->left == 0 && s->task.owed == 0);
 }
 
 static uint16_t element(const struct sq_encode_sim *s, unsigned lane)
@@ -361,36 +349,20 @@ bool sq_encode_has_error(const struct sq_encode_sim *s)
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-static void clock_descriptor(struct sq_encode_sim *s, const struct sq_encode_in *in, bool is_done)
+static void start_run(struct sq_encode_sim *s, const struct sq_task_in *in)
 {
-    switch (s->state) {
-    case SQ_ENCODE_IDLE:
-        s->check = 0;
-        if (!in->start)
-            break;
-        s->is_good = sq_encode_decode(s->value, in->word, &s->layer) && in->sound;
-        sq_encode_strides(s->value, &s->layer, s->stride);
-        s->state = SQ_ENCODE_CHECK;
-        break;
-    case SQ_ENCODE_CHECK:
-        s->kind = s->layer.is_codes;
-        s->left = s->layer.rows;
-        memcpy(s->at, s->layer.addr, sizeof s->at);
-        if (ends_check(s))
-            s->state = s->is_good ? SQ_ENCODE_RUN : SQ_ENCODE_IDLE;
-        s->check++;
-        break;
-    default:
-        if (is_done)
-            s->state = SQ_ENCODE_IDLE;
-    }
+    sq_task_start(&s->task, CHECKS, sq_encode_decode(s->value, in->word, &s->layer) && in->sound);
+    sq_encode_strides(s->value, &s->layer, s->stride);
+    s->kind = s->layer.is_codes;
+    s->left = s->layer.rows;
+    memcpy(s->at, s->layer.addr, sizeof s->at);
 }
 
-static void clock_transfers(struct sq_encode_sim *s, const struct sq_encode_in *in)
+static void clock_transfers(struct sq_encode_sim *s, const struct sq_task_in *in)
 {
     int32_t unused[SQ_DMA_JOB_LEN];
     const bool issues = sq_encode_transfer(s, unused) && in->dma_ready;
-    s->owed = s->owed + (issues && s->kind & 1) - in->write_done;
+    s->task.owed = s->task.owed + (issues && s->kind & 1) - in->write_done;
     if (!issues)
         return;
     const bool is_last = s->kind == (s->layer.is_codes ? 2 : 3); // of a tile of rows
@@ -632,7 +604,7 @@ static void clock_pass(struct sq_encode_sim *s, bool takes_last, bool is_flushed
     }
 }
 
-static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *in)
+static void clock_elements(struct sq_encode_sim *s, const struct sq_task_in *in)
 {
     const bool has_scales = sq_gear_offers(&s->scales), has_beat = sq_gear_offers(&s->codes);
     const bool out_ready = in->out_ready && !has_scales, ready = takes_word(s), en = moves(s);
@@ -645,7 +617,7 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
     const bool offers = offers_bank(s), goes = offers && takes_bank(s, out_ready);
     const bool puts = (s->stage[LAST] && !offers) || moves_some;
     const bool is_flushed = !has_codes(s) && beats_left(s) == 0;
-    const bool reloads = s->state == SQ_ENCODE_CHECK || (flushes(s) && is_flushed);
+    const bool reloads = s->task.state == SQ_TASK_CHECK || (flushes(s) && is_flushed);
     const bool offers_scales = s->pass == SQ_PASS_SCALES && !has_beat;
     const bool scales_go = offers_scales && sq_gear_takes(&s->scales, in->out_ready);
     clock_codes(s, offers, goes, out_ready);
@@ -671,12 +643,15 @@ static void clock_elements(struct sq_encode_sim *s, const struct sq_encode_in *i
     sq_gear_clock(&s->moved, in->beat && moved ? &word : NULL, can_move);
 }
 
-void sq_encode_clock(struct sq_encode_sim *s, const struct sq_encode_in *in)
+void sq_encode_clock(struct sq_encode_sim *s, const struct sq_task_in *in)
 {
     if (s->lanes == 0)
         return;
     const bool is_done = sq_encode_is_done(s);
     clock_elements(s, in);
     clock_transfers(s, in);
-    clock_descriptor(s, in, is_done);
+    if (s->task.state == SQ_TASK_IDLE && in->start)
+        start_run(s, in);
+    else
+        sq_task_clock(&s->task, is_done);
 }

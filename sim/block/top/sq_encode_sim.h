@@ -41,15 +41,12 @@ enum {
 struct sq_encode_sim {
     unsigned value[SQ_POINT_VALUES]; // of the chip
     uint32_t lanes;                  // 0: the chip has no encoder
-    enum { SQ_ENCODE_IDLE, SQ_ENCODE_CHECK, SQ_ENCODE_RUN } state;
-    uint32_t check;
-    bool is_good;
+    struct sq_task task;
     struct sq_encode_layer layer;
     uint64_t stride[SQ_ENCODE_REGIONS];
 
     uint32_t kind, left; // of the transfer that comes next; tiles of rows
     uint64_t at[SQ_ENCODE_REGIONS];
-    uint32_t owed; // writes without their response
 
     struct sq_gear_sim words, moved, codes, scales; // moved: words of codes that move
     enum {
@@ -90,13 +87,6 @@ bool sq_encode_takes(const struct sq_encode_sim *s); // a beat of the outputs
 bool sq_encode_word(const struct sq_encode_sim *s,
                     int32_t word[SQ_DMA_WORDS_MAX]);     // a beat for memory
 bool sq_encode_is_done(const struct sq_encode_sim *s);   // in this cycle
-bool sq_encode_refuses(const struct sq_encode_sim *s);   // likewise
 bool sq_encode_has_error(const struct sq_encode_sim *s); // likewise: an element is no number
 
-struct sq_encode_in {
-    bool start, sound;
-    const uint32_t *word; // of the descriptor
-    bool dma_ready, write_done, out_ready;
-    const struct sq_dma_beat *beat; // of the outputs, or NULL
-};
-void sq_encode_clock(struct sq_encode_sim *s, const struct sq_encode_in *in);
+void sq_encode_clock(struct sq_encode_sim *s, const struct sq_task_in *in);

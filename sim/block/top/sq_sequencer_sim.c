@@ -195,13 +195,8 @@ enum { CHECKS = 17, LOOKS = 3 };
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
 {
     if (s->state == SQ_SEQ_ASK) {
-        const int32_t fetch[SQ_DMA_JOB_LEN] = {
-            [SQ_DMA_FIRST] = true,
-            [SQ_DMA_BEATS] = (int32_t)(4 * SQ_DESC_WORDS / s->room.nbytes),
-            [SQ_DMA_DEST] = SQ_TOP_DESCRIPTOR,
-        };
-        memcpy(transfer, fetch, sizeof fetch);
-        sq_axi_put_addr(transfer + SQ_DMA_ADDR, s->at / s->room.nbytes * s->room.nbytes);
+        sq_dma_put_transfer(transfer, true, false, s->at / s->room.nbytes * s->room.nbytes,
+                            4 * SQ_DESC_WORDS / s->room.nbytes, SQ_TOP_DESCRIPTOR);
         return true;
     }
     memcpy(transfer, s->transfer, sizeof s->transfer);
@@ -219,24 +214,12 @@ static bool is_sound(const struct sq_sequencer_sim *s)
     return s->sound && sq_top_layer_decode(s->word, &s->room, &unused);
 }
 
-static bool goes_away(const struct sq_sequencer_sim *s, bool has_unit, uint32_t kind)
+bool sq_sequencer_starts(const struct sq_sequencer_sim *s, uint32_t kind)
 {
+    const bool has_unit = kind == SQ_DESC_KIND_ENCODE   ? s->room.has_encoder
+                          : kind == SQ_DESC_KIND_VECTOR ? s->room.has_vector
+                                                        : s->room.has_attend;
     return s->state == SQ_SEQ_CHECK && has_unit && (s->word[SQ_DESC_KIND] & 0xffff) == kind;
-}
-
-bool sq_sequencer_encodes(const struct sq_sequencer_sim *s)
-{
-    return goes_away(s, s->room.has_encoder, SQ_DESC_KIND_ENCODE);
-}
-
-bool sq_sequencer_vectors(const struct sq_sequencer_sim *s)
-{
-    return goes_away(s, s->room.has_vector, SQ_DESC_KIND_VECTOR);
-}
-
-bool sq_sequencer_attends(const struct sq_sequencer_sim *s)
-{
-    return goes_away(s, s->room.has_attend, SQ_DESC_KIND_ATTEND);
 }
 
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s)
@@ -317,11 +300,8 @@ static void make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const uint32_t tail = beats * s->room.beat_nbytes[s->kind] % s->room.nbytes;
     const uint64_t addr = address_of(s);
     s->next[s->kind] = addr + (uint64_t)n * s->room.nbytes;
-    transfer[SQ_DMA_FIRST] = false;
-    transfer[SQ_DMA_WRITE] = s->kind == SQ_TOP_STORE;
-    sq_axi_put_addr(transfer + SQ_DMA_ADDR, addr);
-    transfer[SQ_DMA_BEATS] = (int32_t)n;
-    transfer[SQ_DMA_DEST] = (int32_t)(s->kind | tail << SQ_TOP_DEST_BITS);
+    sq_dma_put_transfer(transfer, false, s->kind == SQ_TOP_STORE, addr, n,
+                        (s->kind | tail << SQ_TOP_DEST_BITS));
 }
 
 bool sq_sequencer_next_transfer(struct sq_sequencer_sim *s)
@@ -410,7 +390,9 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
         clock_fetch(s, in->beat);
         break;
     case SQ_SEQ_CHECK:
-        if (sq_sequencer_encodes(s) || sq_sequencer_vectors(s) || sq_sequencer_attends(s)) {
+        if (sq_sequencer_starts(s, SQ_DESC_KIND_ENCODE) ||
+            sq_sequencer_starts(s, SQ_DESC_KIND_VECTOR) ||
+            sq_sequencer_starts(s, SQ_DESC_KIND_ATTEND)) {
             s->state = SQ_SEQ_AWAY;
         } else if (ends_check(s)) {
             s->state = is_sound(s) ? SQ_SEQ_RUN : SQ_SEQ_IDLE;

@@ -115,10 +115,8 @@ struct sq_sequencer_sim {
 // The transfer that is offered, or false.
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);
 bool sq_sequencer_wants_notice(const struct sq_sequencer_sim *s); // an interrupt behind its layer
-// Its descriptor goes to the encoder, to the vector unit, or to attention; sound: it came whole.
-bool sq_sequencer_encodes(const struct sq_sequencer_sim *s);
-bool sq_sequencer_vectors(const struct sq_sequencer_sim *s);
-bool sq_sequencer_attends(const struct sq_sequencer_sim *s);
+// Its descriptor goes to the unit of that kind (encoder, vector unit, attention).
+bool sq_sequencer_starts(const struct sq_sequencer_sim *s, uint32_t kind);
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s);
 bool sq_sequencer_is_done(const struct sq_sequencer_sim *s); // in this cycle
 

@@ -291,8 +291,8 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         .w_strb = (uint32_t)lite[2],
         .ar_addr = (uint32_t)lite[3],
         .run = s->ring.state == SQ_RING_LAYER,
-        .refused = sq_sequencer_refuses(&s->sequencer) || sq_encode_refuses(&s->encode) ||
-                   sq_tv_refuses(&s->vector) || sq_ta_refuses(&s->attend),
+        .refused = sq_sequencer_refuses(&s->sequencer) || sq_task_refuses(&s->encode.task) ||
+                   sq_task_refuses(&s->vector.task) || sq_task_refuses(&s->attend.task),
         .busy = s->was_busy,
         .wait = s->was_waiting,
         .read = p->reply_valid[R] && p->reply_ready[R],
@@ -428,42 +428,32 @@ static uint32_t kind_away(const struct sq_top_sim *s)
     return s->sequencer.state == SQ_SEQ_AWAY ? s->sequencer.word[SQ_DESC_KIND] & 0xffff : 0;
 }
 
+// What the unit that has descriptors of this kind, and beats with this destination, sees.
+static struct sq_task_in task_of(const struct sq_top_sim *s, const struct wires *w,
+                                 const struct sq_ring_in *at, uint32_t kind, uint32_t dest)
+{
+    const bool runs = s->ring.state == SQ_RING_LAYER, has = kind_away(s) == kind;
+    return (struct sq_task_in){
+        .start = sq_sequencer_starts(&s->sequencer, kind),
+        .sound = s->sequencer.sound,
+        .word = s->sequencer.word,
+        .dma_ready = runs && at->dma_ready,
+        .write_done = runs && at->write_done && has,
+        .out_ready = runs && at->word_ready && has,
+        .beat = w->load && w->dest == dest ? w->load : NULL,
+        .part = w->load ? (uint32_t)w->load->dest >> SQ_TOP_DEST_BITS : 0,
+    };
+}
+
 // The core in a cycle in which a layer runs, or none. Whoever reads the state of another one goes first.
 static void clock_core(struct sq_top_sim *s, const struct wires *w, const struct sq_ring_in *at,
                        const struct sq_ring_out *ring)
 {
     const bool runs = s->ring.state == SQ_RING_LAYER;
     const uint32_t away = kind_away(s);
-    const bool is_encoding = away == SQ_DESC_KIND_ENCODE, is_vector = away == SQ_DESC_KIND_VECTOR;
-    const bool is_attention = away == SQ_DESC_KIND_ATTEND;
-    const struct sq_encode_in encode = {
-        .start = sq_sequencer_encodes(&s->sequencer),
-        .sound = s->sequencer.sound,
-        .word = s->sequencer.word,
-        .dma_ready = runs && at->dma_ready,
-        .write_done = runs && at->write_done && is_encoding,
-        .out_ready = runs && at->word_ready && is_encoding,
-        .beat = w->load && w->dest == SQ_TOP_ENCODER ? w->load : NULL,
-    };
-    const struct sq_tv_in vector = {
-        .start = sq_sequencer_vectors(&s->sequencer),
-        .sound = s->sequencer.sound,
-        .word = s->sequencer.word,
-        .dma_ready = runs && at->dma_ready,
-        .write_done = runs && at->write_done && is_vector,
-        .out_ready = runs && at->word_ready && is_vector,
-        .beat = w->load && w->dest == SQ_TOP_VECTOR_UNIT ? w->load->word : NULL,
-        .part = w->load ? (uint32_t)w->load->dest >> SQ_TOP_DEST_BITS : 0,
-    };
-    const struct sq_tv_in attend = {
-        .start = sq_sequencer_attends(&s->sequencer),
-        .sound = s->sequencer.sound,
-        .word = s->sequencer.word,
-        .dma_ready = runs && at->dma_ready,
-        .write_done = runs && at->write_done && is_attention,
-        .out_ready = runs && at->word_ready && is_attention,
-        .beat = w->load && w->dest == SQ_TOP_ATTENTION ? w->load->word : NULL,
-    };
+    const struct sq_task_in encode = task_of(s, w, at, SQ_DESC_KIND_ENCODE, SQ_TOP_ENCODER);
+    const struct sq_task_in vector = task_of(s, w, at, SQ_DESC_KIND_VECTOR, SQ_TOP_VECTOR_UNIT);
+    const struct sq_task_in attend = task_of(s, w, at, SQ_DESC_KIND_ATTEND, SQ_TOP_ATTENTION);
     struct sq_sequencer_in in = {
         .start = ring->begin,
         .descriptor = ring->descriptor,
@@ -510,10 +500,8 @@ static void clock_dma(struct sq_top_sim *s, const struct wires *w, const struct 
         dma[1].beat = codes;
     if (s->ring.state == SQ_RING_RECORD) {
         dma[0].valid = true;
-        transfer[SQ_DMA_FIRST] = false;
-        transfer[SQ_DMA_WRITE] = true;
-        sq_axi_put_addr(transfer + SQ_DMA_ADDR, sq_ring_record_at(&s->ring, at->base));
-        transfer[SQ_DMA_BEATS] = (int32_t)(4 * SQ_RECORD_WORDS / s->dma.nbytes);
+        sq_dma_put_transfer(transfer, false, true, sq_ring_record_at(&s->ring, at->base),
+                            4 * SQ_RECORD_WORDS / s->dma.nbytes, 0);
     }
     if (s->ring.state == SQ_RING_WRITE) {
         sq_top_regs_record(&s->regs, (uint32_t *)record);

@@ -348,11 +348,6 @@ uint32_t sq_host_fault_status(enum sq_axi_fault fault)
     return status[fault];
 }
 
-static bool is_of_descriptor(const struct sq_top_work *w)
-{
-    return w->at.fault_at - w->at.image.descriptor < 4 * SQ_DESC_WORDS;
-}
-
 const char *sq_top_work_status(const struct sq_top_work *w, uint32_t status)
 {
     const uint32_t read = status >> SQ_STATUS_READ & 7, written = status >> SQ_STATUS_WRITTEN & 7;
@@ -368,8 +363,9 @@ const char *sq_top_work_status(const struct sq_top_work *w, uint32_t status)
     if (!is_good && ((read && written) || (read | written) != sq_host_fault_status(w->at.fault)))
         return "host.status_of_fault";
     // A beat that came with an error refuses the descriptor that it is of, or is an operand that the engine takes.
+    const bool is_of_descriptor = w->at.fault_at - w->at.image.descriptor < 4 * SQ_DESC_WORDS;
     const uint32_t is_lost =
-        read ? 1u << (is_of_descriptor(w) ? SQ_STATUS_REFUSED : SQ_STATUS_OPERAND) : 0;
+        read ? 1u << (is_of_descriptor ? SQ_STATUS_REFUSED : SQ_STATUS_OPERAND) : 0;
     if (!is_good && (status & (1u << SQ_STATUS_REFUSED | 1u << SQ_STATUS_OPERAND)) != is_lost)
         return "host.status_of_region";
     if (is_good && !w->at.is_refused && (w->at.has_wrong || w->at.n_written != w->at.image.n_want))

@@ -157,24 +157,10 @@ void sq_ta_init(struct sq_ta_sim *s, uint32_t nbytes, unsigned attend)
         sq_attend_block.init(value, s->time);
 }
 
-static bool ends_check(const struct sq_ta_sim *s)
-{
-    return s->state == SQ_TA_CHECK && s->check == CHECKS - 1;
-}
-
-bool sq_ta_refuses(const struct sq_ta_sim *s)
-{
-    return ends_check(s) && !s->is_good;
-}
-
-static bool all_done(const struct sq_ta_sim *s)
-{
-    return s->state == SQ_TA_RUN && !s->is_active && s->owed == 0;
-}
-
 bool sq_ta_is_done(const struct sq_ta_sim *s)
 {
-    return sq_ta_refuses(s) || all_done(s);
+    return sq_task_refuses(&s->task) ||
+           (s->task.state == SQ_TASK_RUN && !s->is_active && s->task.owed == 0);
 }
 
 static uint32_t row_left(const struct sq_ta_sim *s)
@@ -191,13 +177,10 @@ static uint32_t transfer_beats(const struct sq_ta_sim *s)
 bool sq_ta_transfer(const struct sq_ta_sim *s, int32_t transfer[SQ_DMA_JOB_LEN], unsigned dest)
 {
     const bool writes = s->part == SQ_TA_Y;
-    if (s->state != SQ_TA_RUN || !s->is_active || (!writes && s->free < transfer_beats(s)))
+    if (s->task.state != SQ_TASK_RUN || !s->is_active || (!writes && s->free < transfer_beats(s)))
         return false;
-    transfer[SQ_DMA_FIRST] = false;
-    transfer[SQ_DMA_WRITE] = writes;
-    sq_axi_put_addr(transfer + SQ_DMA_ADDR, s->row[s->part] + (uint64_t)s->asked * s->nbytes);
-    transfer[SQ_DMA_BEATS] = (int32_t)transfer_beats(s);
-    transfer[SQ_DMA_DEST] = (int32_t)dest;
+    sq_dma_put_transfer(transfer, false, writes, s->row[s->part] + (uint64_t)s->asked * s->nbytes,
+                        transfer_beats(s), dest);
     return true;
 }
 
@@ -221,7 +204,7 @@ static void find_wires(const struct sq_ta_sim *s, bool out_ready, struct wires *
 {
     const uint32_t words = words_of(s);
     const bool has_beat = s->queue.n > 0, is_code = !s->unit.is_int8 || s->has_scale;
-    *w = (struct wires){.in = {[JOB] = {.valid = s->state == SQ_TA_RUN && !s->is_told},
+    *w = (struct wires){.in = {[JOB] = {.valid = s->task.state == SQ_TASK_RUN && !s->is_told},
                                [Q] = {.valid = has_beat && s->word == words - 1},
                                [K] = {.valid = has_beat && is_code},
                                [V] = {.valid = has_beat && is_code}}};
@@ -248,7 +231,7 @@ bool sq_ta_takes(const struct sq_ta_sim *s)
 bool sq_ta_word(const struct sq_ta_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
 {
     struct wires w;
-    if (s->attend == 0 || s->state != SQ_TA_RUN)
+    if (s->attend == 0 || s->task.state != SQ_TASK_RUN)
         return false;
     find_wires(s, false, &w);
     const float *const y = s->y[s->out_query] + s->n_out;
@@ -259,9 +242,11 @@ bool sq_ta_word(const struct sq_ta_sim *s, int32_t word[SQ_DMA_WORDS_MAX])
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-static void start_run(struct sq_ta_sim *s)
+static void start_run(struct sq_ta_sim *s, const struct sq_task_in *in)
 {
     const struct sq_ta_layer *const l = &s->layer;
+    sq_task_start(&s->task, CHECKS,
+                  sq_ta_decode(in->word, s->nbytes, s->attend, &s->layer) && in->sound);
     memcpy(s->row, l->addr, sizeof s->row);
     s->rows[SQ_TA_Q] = s->rows[SQ_TA_Y] = l->queries;
     s->rows[SQ_TA_K] = s->rows[SQ_TA_V] = l->keys;
@@ -273,28 +258,6 @@ static void start_run(struct sq_ta_sim *s)
     s->query = s->n_row = s->out_query = s->n_out = s->n_weights = 0;
     s->values = l->keys;
     memset(s->sum, 0, sizeof s->sum);
-}
-
-static void clock_descriptor(struct sq_ta_sim *s, const struct sq_tv_in *in, bool is_done)
-{
-    switch (s->state) {
-    case SQ_TA_IDLE:
-        s->check = 0;
-        if (!in->start)
-            break;
-        s->is_good = sq_ta_decode(in->word, s->nbytes, s->attend, &s->layer) && in->sound;
-        s->state = SQ_TA_CHECK;
-        break;
-    case SQ_TA_CHECK:
-        start_run(s);
-        if (ends_check(s))
-            s->state = s->is_good ? SQ_TA_RUN : SQ_TA_IDLE;
-        s->check++;
-        break;
-    default:
-        if (is_done)
-            s->state = SQ_TA_IDLE;
-    }
 }
 
 // The part whose row is asked for after one of s->part.
@@ -318,11 +281,11 @@ static void next_part(struct sq_ta_sim *s)
     }
 }
 
-static void clock_transfers(struct sq_ta_sim *s, const struct sq_tv_in *in)
+static void clock_transfers(struct sq_ta_sim *s, const struct sq_task_in *in)
 {
     int32_t unused[SQ_DMA_JOB_LEN];
     const bool issues = sq_ta_transfer(s, unused, 0) && in->dma_ready;
-    s->owed = s->owed + (issues && s->part == SQ_TA_Y) - in->write_done;
+    s->task.owed = s->task.owed + (issues && s->part == SQ_TA_Y) - in->write_done;
     if (!issues)
         return;
     const uint32_t n = transfer_beats(s);
@@ -396,12 +359,12 @@ static void give(struct sq_ta_sim *s)
     s->out_query += s->n_out == 0;
 }
 
-void sq_ta_clock(struct sq_ta_sim *s, const struct sq_tv_in *in)
+void sq_ta_clock(struct sq_ta_sim *s, const struct sq_task_in *in)
 {
     struct wires w;
     if (s->attend == 0)
         return;
-    const bool is_done = sq_ta_is_done(s), runs = s->state == SQ_TA_RUN;
+    const bool is_done = sq_ta_is_done(s), runs = s->task.state == SQ_TASK_RUN;
     find_wires(s, in->out_ready, &w);
     const bool unit_ready = in->out_ready && s->out_word == words_of(s) - 1;
     clock_transfers(s, in);
@@ -412,9 +375,12 @@ void sq_ta_clock(struct sq_ta_sim *s, const struct sq_tv_in *in)
     if (runs)
         sq_attend_block.timing->clock(s->time, w.in, unit_ready);
     s->is_told = s->is_told || (w.in[JOB].valid && w.out.in_ready[JOB]);
-    clock_descriptor(s, in, is_done);
+    if (s->task.state == SQ_TASK_IDLE && in->start)
+        start_run(s, in);
+    else
+        sq_task_clock(&s->task, is_done);
     if (!in->beat)
         return;
     assert(s->queue.n < SQ_TA_DEPTH);
-    memcpy(s->queue.word[s->queue.n++], in->beat, s->nbytes);
+    memcpy(s->queue.word[s->queue.n++], in->beat->word, s->nbytes);
 }

@@ -48,15 +48,13 @@ struct sq_ta_sim {
     unsigned attend; // 0: the chip has no such unit
     struct sq_ta_unit unit;
     uint32_t nbytes, lanes;
-    enum { SQ_TA_IDLE, SQ_TA_CHECK, SQ_TA_RUN } state;
-    uint32_t check;
-    bool is_good;
+    struct sq_task task;
     struct sq_ta_layer layer;
 
     // Transfers: the part that comes next, rows that are left of each, keys ahead of their values, beats of the row that were
     // asked for, places of the queue for which nothing was.
     bool is_active;
-    uint32_t part, rows[SQ_TA_PARTS], ahead, asked, free, owed;
+    uint32_t part, rows[SQ_TA_PARTS], ahead, asked, free;
     uint64_t row[SQ_TA_PARTS];
 
     struct {
@@ -81,7 +79,6 @@ void sq_ta_init(struct sq_ta_sim *s, uint32_t nbytes, unsigned attend);
 bool sq_ta_transfer(const struct sq_ta_sim *s, int32_t transfer[SQ_DMA_JOB_LEN], unsigned dest);
 bool sq_ta_word(const struct sq_ta_sim *s, int32_t word[SQ_DMA_WORDS_MAX]); // for memory
 bool sq_ta_is_done(const struct sq_ta_sim *s);                              // in this cycle
-bool sq_ta_refuses(const struct sq_ta_sim *s);                              // likewise
 bool sq_ta_has_beat(const struct sq_ta_sim *s);                             // in the queue
 bool sq_ta_takes(const struct sq_ta_sim *s);                                // one leaves it
-void sq_ta_clock(struct sq_ta_sim *s, const struct sq_tv_in *in);
+void sq_ta_clock(struct sq_ta_sim *s, const struct sq_task_in *in);

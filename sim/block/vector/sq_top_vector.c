@@ -284,24 +284,10 @@ void sq_tv_init(struct sq_tv_sim *s, uint32_t nbytes, bool is_there)
            sq_vector_cut_latency(SQ_TV_LANES_MAX) <= SQ_TV_STAGES_MAX);
 }
 
-static bool ends_check(const struct sq_tv_sim *s)
-{
-    return s->state == SQ_TV_CHECK && s->check == CHECKS - 1;
-}
-
-bool sq_tv_refuses(const struct sq_tv_sim *s)
-{
-    return ends_check(s) && !s->is_good;
-}
-
-static bool all_done(const struct sq_tv_sim *s)
-{
-    return s->state == SQ_TV_RUN && s->rows == 0 && s->owed == 0;
-}
-
 bool sq_tv_is_done(const struct sq_tv_sim *s)
 {
-    return sq_tv_refuses(s) || all_done(s);
+    return sq_task_refuses(&s->task) ||
+           (s->task.state == SQ_TASK_RUN && s->rows == 0 && s->task.owed == 0);
 }
 
 static uint32_t chunk_of(const struct sq_tv_sim *s)
@@ -332,19 +318,17 @@ static uint32_t transfer_beats(const struct sq_tv_sim *s)
 bool sq_tv_transfer(const struct sq_tv_sim *s, int32_t transfer[SQ_DMA_JOB_LEN], unsigned dest,
                     unsigned dest_bits)
 {
-    if (s->state != SQ_TV_RUN || s->rows == 0 || !is_needed(s) || (s->part == 0 && s->chunks >= 2))
+    if (s->task.state != SQ_TASK_RUN || s->rows == 0 || !is_needed(s) ||
+        (s->part == 0 && s->chunks >= 2))
         return false;
-    transfer[SQ_DMA_FIRST] = false;
-    transfer[SQ_DMA_WRITE] = s->part >= SQ_TV_Y;
-    sq_axi_put_addr(transfer + SQ_DMA_ADDR, s->at[s->part]);
-    transfer[SQ_DMA_BEATS] = (int32_t)transfer_beats(s);
-    transfer[SQ_DMA_DEST] = (int32_t)(dest | (s->part & 3) << dest_bits);
+    sq_dma_put_transfer(transfer, false, s->part >= SQ_TV_Y, s->at[s->part], transfer_beats(s),
+                        (dest | (s->part & 3) << dest_bits));
     return true;
 }
 
 bool sq_tv_has_operands(const struct sq_tv_sim *s)
 {
-    bool all = s->state == SQ_TV_RUN;
+    bool all = s->task.state == SQ_TASK_RUN;
     for (unsigned p = 0; p < SQ_TV_OPERANDS; p++)
         all = all && (!sq_tv_uses(&s->layer, p) || s->fifo[p].n > 0);
     return all;
@@ -408,9 +392,10 @@ bool sq_tv_takes(const struct sq_tv_sim *s, bool out_ready)
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-static void start_run(struct sq_tv_sim *s)
+static void start_run(struct sq_tv_sim *s, const struct sq_task_in *in)
 {
     const struct sq_tv_layer *const l = &s->layer;
+    sq_task_start(&s->task, CHECKS, sq_tv_decode(in->word, s->nbytes, &s->layer) && in->sound);
     memcpy(s->at, l->addr, sizeof s->at);
     memcpy(s->row, l->addr, sizeof s->row);
     s->part = s->in_beat = s->base = 0;
@@ -419,34 +404,12 @@ static void start_run(struct sq_tv_sim *s)
     s->left = s->in_left = s->out_left = l->n;
 }
 
-static void clock_descriptor(struct sq_tv_sim *s, const struct sq_tv_in *in, bool is_done)
-{
-    switch (s->state) {
-    case SQ_TV_IDLE:
-        s->check = 0;
-        if (!in->start)
-            break;
-        s->is_good = sq_tv_decode(in->word, s->nbytes, &s->layer) && in->sound;
-        s->state = SQ_TV_CHECK;
-        break;
-    case SQ_TV_CHECK:
-        start_run(s);
-        if (ends_check(s))
-            s->state = s->is_good ? SQ_TV_RUN : SQ_TV_IDLE;
-        s->check++;
-        break;
-    default:
-        if (is_done)
-            s->state = SQ_TV_IDLE;
-    }
-}
-
-static void clock_transfers(struct sq_tv_sim *s, const struct sq_tv_in *in)
+static void clock_transfers(struct sq_tv_sim *s, const struct sq_task_in *in)
 {
     int32_t unused[SQ_DMA_JOB_LEN];
     const bool issues = sq_tv_transfer(s, unused, 0, 0) && in->dma_ready;
-    s->owed = s->owed + (issues && s->part >= SQ_TV_Y) - in->write_done;
-    if (s->state != SQ_TV_RUN || s->rows == 0 || (is_needed(s) && !issues))
+    s->task.owed = s->task.owed + (issues && s->part >= SQ_TV_Y) - in->write_done;
+    if (s->task.state != SQ_TASK_RUN || s->rows == 0 || (is_needed(s) && !issues))
         return;
     if (issues)
         s->at[s->part] += (uint64_t)transfer_beats(s) * s->nbytes;
@@ -546,18 +509,21 @@ static void clock_unit(struct sq_tv_sim *s, bool out_ready)
     s->stage[0] = first;
 }
 
-void sq_tv_clock(struct sq_tv_sim *s, const struct sq_tv_in *in)
+void sq_tv_clock(struct sq_tv_sim *s, const struct sq_task_in *in)
 {
     if (s->lanes == 0)
         return;
     const bool is_done = sq_tv_is_done(s);
     clock_transfers(s, in);
-    if (s->state == SQ_TV_RUN)
+    if (s->task.state == SQ_TASK_RUN)
         clock_unit(s, in->out_ready);
-    clock_descriptor(s, in, is_done);
+    if (s->task.state == SQ_TASK_IDLE && in->start)
+        start_run(s, in);
+    else
+        sq_task_clock(&s->task, is_done);
     if (!in->beat)
         return;
     struct sq_tv_fifo *const f = &s->fifo[in->part];
     assert(f->n < 2 * SQ_TV_CHUNK);
-    memcpy(f->word[f->n++], in->beat, s->nbytes);
+    memcpy(f->word[f->n++], in->beat->word, s->nbytes);
 }

@@ -55,13 +55,11 @@ enum { SQ_TV_LANES_MAX = 16, SQ_TV_CHUNK = 16, SQ_TV_STAGES_MAX = 34 };
 
 struct sq_tv_sim {
     uint32_t lanes, nbytes; // lanes 0: the chip has no vector unit
-    enum { SQ_TV_IDLE, SQ_TV_CHECK, SQ_TV_RUN } state;
-    uint32_t check;
-    bool is_good;
+    struct sq_task task;
     struct sq_tv_layer layer;
 
     // Transfers: the part that comes next, rows and elements that are left, chunks that the unit has not had.
-    uint32_t part, rows, left, owed, chunks;
+    uint32_t part, rows, left, chunks;
     bool is_first; // chunk of its row
     uint64_t at[SQ_TV_PARTS], row[SQ_TV_PARTS];
 
@@ -90,15 +88,7 @@ bool sq_tv_transfer(const struct sq_tv_sim *s, int32_t transfer[SQ_DMA_JOB_LEN],
                     unsigned dest_bits);
 bool sq_tv_word(const struct sq_tv_sim *s, int32_t word[SQ_DMA_WORDS_MAX]); // for memory
 bool sq_tv_is_done(const struct sq_tv_sim *s);                              // in this cycle
-bool sq_tv_refuses(const struct sq_tv_sim *s);                              // likewise
 bool sq_tv_has_operands(const struct sq_tv_sim *s);                         // none is missing
 bool sq_tv_takes(const struct sq_tv_sim *s, bool out_ready);                // the unit takes a beat
 
-struct sq_tv_in {
-    bool start, sound;
-    const uint32_t *word; // of the descriptor
-    bool dma_ready, write_done, out_ready;
-    const int32_t *beat; // of operand `part`, or NULL
-    unsigned part;
-};
-void sq_tv_clock(struct sq_tv_sim *s, const struct sq_tv_in *in);
+void sq_tv_clock(struct sq_tv_sim *s, const struct sq_task_in *in);
