@@ -199,11 +199,9 @@ module sq_array #(
   end
 
   if (!IsMixed) begin : gen_unused
-    logic unused_high;
-    assign unused_high = ^{high, high_ctl, low_ctl};
+    wire unused_high = ^{high, high_ctl, low_ctl};
   end else if (!LowGather) begin : gen_unused_low
-    logic unused_low_ctl;
-    assign unused_low_ctl = ^low_ctl;
+    wire unused_low_ctl = ^low_ctl;
   end
 
   `SQ_ASSERT_BEGIN

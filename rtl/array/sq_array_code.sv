@@ -51,8 +51,7 @@ module sq_array_code #(
     logic [HighCtlW-1:0] ctl, ctl_q2;
 
     if (Layout == sq_pkg::LAYOUT_SENTINEL) begin : gen_sentinel
-      logic unused_mask;
-      assign unused_mask = mask_i[0];
+      wire unused_mask = mask_i[0];
       sq_gather_rank #(
         .Lanes(BankLen), .LowW(LowW), .BankLen(BankLen), .HighPerBank(HighPerBank)
       ) u_rank (
@@ -133,8 +132,7 @@ module sq_array_code #(
     assign high_ctl_o = ctl_q2;
 
   end else begin : gen_single
-    logic unused_high;
-    assign unused_high = ^high_i;
+    wire unused_high = ^high_i;
     always_ff @(posedge clk_i) begin
       if (en_i) low_q <= low_i;
     end
@@ -156,8 +154,7 @@ module sq_array_code #(
       assign high_ctl_o = ctl_q;
       assign error_o = |error;
     end else begin : gen_dense
-      logic unused_mask;
-      assign unused_mask = mask_i[0];
+      wire unused_mask = mask_i[0];
       assign high_ctl_o = '0;
       assign error_o = 1'b0;
     end

@@ -76,8 +76,7 @@ module sq_engine_ctl #(
     end
     always_ff @(posedge clk_i) if (in_job_ready) carry_q <= job_carry_i;
   end else begin : gen_no_carry
-    logic unused_carry;
-    assign unused_carry = job_carry_i;
+    wire unused_carry = job_carry_i;
     assign array_carry_o = 1'b0;
   end
 

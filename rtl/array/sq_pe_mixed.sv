@@ -54,8 +54,7 @@ module sq_pe_mixed #(
         .act_o(low_plain[n*LowLanes*PlainW +: LowLanes*PlainW])
       );
     end else begin : gen_low_dense
-      logic unused_ctl;
-      assign unused_ctl = low_ctl_i[n];
+      wire unused_ctl = low_ctl_i[n];
       assign low_plain[n*LowLanes*PlainW +: LowLanes*PlainW] =
           plain_i[n*BankLen*PlainW +: BankLen*PlainW];
     end

@@ -159,7 +159,6 @@ module sq_act_quant #(
     end
   end
 
-  logic unused_lock_step;
-  assign unused_lock_step = ^{topk_ready, topk_valid};
+  wire unused_lock_step = ^{topk_ready, topk_valid};
 
 endmodule

@@ -23,8 +23,7 @@ module sq_bank_buf #(
   logic [BankLen*Width-1:0] bank_q;
 
   if (Steps == 1) begin : gen_one_step
-    logic unused_step;
-    assign unused_step = ^step_i;
+    wire unused_step = ^step_i;
     always_ff @(posedge clk_i) begin
       if (step_valid_i && step_last_i) bank_q <= data_i[0 +: BankLen*Width];
     end

@@ -319,8 +319,7 @@ module sq_core #(
     end
     assign act_error = result_q;
   end else begin : gen_any_act
-    logic unused_act_bad;
-    assign unused_act_bad = act_bad;
+    wire unused_act_bad = act_bad;
     assign act_error = 1'b0;
   end
   if (CheckHigh) begin : gen_check_high
@@ -334,8 +333,7 @@ module sq_core #(
     end
     assign high_error = group_q;
   end else begin : gen_any_high
-    logic unused_hi_bad;
-    assign unused_hi_bad = hi_bad;
+    wire unused_hi_bad = hi_bad;
     assign high_error = 1'b0;
   end
 
@@ -376,15 +374,13 @@ module sq_core #(
       .counts_o(high_counts_o)
     );
   end else begin : gen_no_counters
-    logic unused_causes;
-    assign unused_causes = ^{active, low_cause, high_cause};
+    wire unused_causes = ^{active, low_cause, high_cause};
     assign low_counts_o = '0;
     assign high_counts_o = '0;
   end
 
   // high_fire only matters to the control and its counters.
-  logic unused_high_fire;
-  assign unused_high_fire = high_fire;
+  wire unused_high_fire = high_fire;
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_p_lo_o, out_p_hi_o, out_error_o, out_code_error_o})

@@ -139,8 +139,7 @@ module sq_core_act #(
     .low_counts_o(), .high_counts_o()
   );
 
-  logic unused_mask_error;
-  assign unused_mask_error = ^{mask_error, bank_error};
+  wire unused_mask_error = ^{mask_error, bank_error};
 
   `SQ_ASSERT_BEGIN
   `SQ_ASSERT(MasksLegal, mask_error == '0)

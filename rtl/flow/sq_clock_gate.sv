@@ -16,8 +16,7 @@ module sq_clock_gate #(
     always_ff @(negedge clk_i) en_q <= en_i || test_en_i;
     assign clk_o = clk_i && en_q;
   end else begin : gen_none
-    logic unused_en;
-    assign unused_en = en_i ^ test_en_i;
+    wire unused_en = en_i ^ test_en_i;
     assign clk_o = clk_i;
   end
 

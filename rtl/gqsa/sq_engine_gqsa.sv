@@ -231,8 +231,7 @@ module sq_engine_gqsa #(
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o({out_last_o, out_error_o})
   );
 
-  logic unused_all;
-  assign unused_all = ^{unused_row, unused_at, unused_group, unused_x, unused_first, unused_p_hi,
+  wire unused_all = ^{unused_row, unused_at, unused_group, unused_x, unused_first, unused_p_hi,
                         unused_error, unused_top};
 
   `SQ_ASSERT_BEGIN

@@ -108,8 +108,7 @@ module sq_top_gqsa #(
   assign out_valid_o = y_valid && !y_wait;
   assign out_error_o = {error[sq_pkg::ERROR_MASK] || error[sq_pkg::ERROR_INDEX], error[1:0]};
 
-  logic unused_groups;
-  assign unused_groups = ^job_groups_i;
+  wire unused_groups = ^job_groups_i;
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})

@@ -33,8 +33,7 @@ module sq_fp_from_half (
     end
   end
 
-  logic unused_one;
-  assign unused_one = shifted[10];
+  wire unused_one = shifted[10];
   always_comb begin
     if (is_top) y_o = a_i[9:0] == '0 ? {a_i[15], 8'hff, 23'd0} : 32'h7fc00000;
     else if (!is_sub) y_o = {a_i[15], 8'(a_i[14:10]) + 8'd112, a_i[9:0], 13'd0};

@@ -29,8 +29,7 @@ module sq_fp_to_half (
   logic [14:0] rounded;
   assign biased = is_sub ? 5'd0 : 5'(exponent - 8'd112);
   assign rounded = {biased, kept[10:1]} + 15'(up);
-  logic unused_one;
-  assign unused_one = kept[11];
+  wire unused_one = kept[11];
 
   always_comb begin
     if (exponent == 8'hff) y_o = a_i[22:0] == '0 ? {a_i[31], 15'h7c00} : 16'h7e00;

@@ -62,7 +62,6 @@ module sq_mul #(
   assign upper = IsSquare ? sum[PW-1:Rows] - ~carry[PW-1:Rows] : sum[PW-1:Rows] + carry[PW-1:Rows];
   assign p_o = {!upper[RowW-1], upper[RowW-2:0], sum[Rows-1:0]};
 
-  logic unused_carry;
-  assign unused_carry = ^carry[Rows-1:0];
+  wire unused_carry = ^carry[Rows-1:0];
 
 endmodule

@@ -124,8 +124,7 @@ module sq_combine #(
     );
     `SQ_ASSERT(SumIsThere, !issue || is_first_q || so_far_valid)
     `SQ_ASSERT(RoomForSum, !sums || last_q[At-2] || queue_ready)
-    logic unused_flags;
-    assign unused_flags = ^{so_far_valid, queue_ready};
+    wire unused_flags = ^{so_far_valid, queue_ready};
   end else begin : gen_ring
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       logic [Slots*32-1:0] y_q;  // the newest in the low bits
@@ -179,8 +178,7 @@ module sq_combine #(
 
     logic [31:0] t;  // what is added
     if (Form == sq_pkg::COMBINE_ONE || Form == sq_pkg::COMBINE_FLOAT) begin : gen_one
-      logic unused_hi;
-      assign unused_hi = ^{in_p_hi_i[l*SumW +: SumW], in_s_hi_i[l*32 +: 32]};
+      wire unused_hi = ^{in_p_hi_i[l*SumW +: SumW], in_s_hi_i[l*32 +: 32]};
       assign t = t_lo_q;
     end else begin : gen_two
       logic [31:0] hi, hi_q, s_hi_q, t_hi, t_hi_q, both, both_q;
@@ -233,8 +231,7 @@ module sq_combine #(
         if (advance && valid_q[Stages-1] && last_q[Stages-1]) out_sum_q <= ended_y;
       end
     end else begin : gen_no_sums
-      logic unused_sum;
-      assign unused_sum = ^in_sum_i[l*32 +: 32];
+      wire unused_sum = ^in_sum_i[l*32 +: 32];
       assign begin_y = 32'd0;
       assign ended_y = 32'd0;
       assign out_sum_o[l*32 +: 32] = ended_y;

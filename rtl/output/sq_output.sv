@@ -239,14 +239,12 @@ module sq_output #(
 
   logic [Lanes*32-1:0] s_lo, s_hi, s_a;
   if (Form == sq_pkg::COMBINE_SCALED) begin : gen_scaled
-    logic unused_col_hi;
-    assign unused_col_hi = ^col_hi;
+    wire unused_col_hi = ^col_hi;
     assign s_lo = row_lo;
     assign s_hi = row_hi;
     assign s_a = col_lo;
   end else begin : gen_weights
-    logic unused_row_hi;
-    assign unused_row_hi = ^row_hi;
+    wire unused_row_hi = ^row_hi;
     assign s_lo = col_lo;
     assign s_hi = col_hi;
     assign s_a = row_lo;
@@ -307,12 +305,10 @@ module sq_output #(
     assign whole_lo = slot_lo;
     assign whole_hi = slot_hi;
     assign keep_sum_o = keep_y;
-    logic unused_part;
-    assign unused_part = ^{slot_part, tag_out[TagW+1]};
+    wire unused_part = ^{slot_part, tag_out[TagW+1]};
   end
   if (Sums == 2) begin : gen_flag
-    logic unused_flag;
-    assign unused_flag = tag_out[TagW+1];
+    wire unused_flag = tag_out[TagW+1];
   end
 
   // ---- outputs ----------------------------------------------------------------------------------

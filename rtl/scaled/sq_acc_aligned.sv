@@ -75,8 +75,7 @@ module sq_acc_aligned #(
     end else begin : gen_no_sums
       assign begin_exp = '0;
       assign begin_mag = '0;
-      logic unused_begin;
-      assign unused_begin = ^begin_i;
+      wire unused_begin = ^begin_i;
     end
     assign so_far = first_i ? begin_mag : norm[MagW-1 -: Aligned+1];
     assign before_sign = first_i ? begin_i[31] : sign_q;

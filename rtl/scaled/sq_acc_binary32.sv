@@ -89,8 +89,7 @@ module sq_acc_binary32 #(
       .sig_i(RoundW'(product) << (RoundW - MagW)), .y_o(scaled)
     );
   end else begin : gen_exact
-    logic unused_up;
-    assign unused_up = ^up;
+    wire unused_up = ^up;
     // Leading zeros, counted on the way as in sq_fp_round.
     localparam int unsigned Steps = $clog2(MagW);
     logic [MagW-1:0] top;
@@ -111,8 +110,7 @@ module sq_acc_binary32 #(
   if (Sums != 0) begin : gen_sums
     assign start = begin_i;
   end else begin : gen_no_sums
-    logic unused_begin;
-    assign unused_begin = ^begin_i;
+    wire unused_begin = ^begin_i;
     assign start = 32'd0;
   end
   sq_fp_add u_add (.clk_i(1'b0), .en_i(1'b0), .a_i(first_i ? start : acc_q), .b_i(scaled_q), .y_o(acc_d));

@@ -50,8 +50,7 @@ module sq_acc_fixed #(
 
   for (genvar b = 0; b < Blocks; b++) begin : gen_block
     if (SigW == 1) begin : gen_power  // sig_i is 1
-      logic unused_sig;
-      assign unused_sig = sig_q[b];
+      wire unused_sig = sig_q[b];
       assign product[b*ProdW +: ProdW] = ProdW'($signed(sum_q[b*SumW +: SumW]));
     end else begin : gen_product
       logic signed [ProdW:0] full;  // the sign bit of a significand is 0
@@ -95,8 +94,7 @@ module sq_acc_fixed #(
     assign total = {1'b0, kept[at +: Width]} + {1'b0, addend[at +: Width]} + {1'b0, carried};
     assign acc_d[at +: Width] = total[Width-1:0];
     if (IsTop) begin : gen_top
-      logic unused_carry;
-      assign unused_carry = total[Width];
+      wire unused_carry = total[Width];
     end else begin : gen_kept
       assign acc_d[AccW+Number] = total[Width];
     end
@@ -112,8 +110,7 @@ module sq_acc_fixed #(
   end
 
   if (Carry != 0) begin : gen_in_place
-    logic unused_last;
-    assign unused_last = last_i;
+    wire unused_last = last_i;
     assign y_o = acc_q;
   end else begin : gen_result
     logic [OutW-1:0] result_q;

@@ -84,14 +84,12 @@ module sq_act_blocks #(
     end else if (HighPerBank > 0) begin : gen_own
       assign out_high_o[r*Lanes*HighW +: Lanes*HighW] = high;
     end else begin : gen_no_high
-      logic unused_high;
-      assign unused_high = ^high;
+      wire unused_high = ^high;
       assign out_high_o[r*Lanes*HighW +: Lanes*HighW] = '0;
     end
   end
 
-  logic unused_shake;
-  assign unused_shake = ^{in_ready, out_valid};
+  wire unused_shake = ^{in_ready, out_valid};
 
   `SQ_ASSERT_BEGIN
   `SQ_ASSERT(FlagsFit, unused_ready)

@@ -138,8 +138,7 @@ module sq_act_scale #(
     sq_block_scale #(.Scale(Scale), .Top(119)) u_high (.amax_i(high_max_q), .scale_o(high_scale));
     assign scale = high_scale > low_scale ? high_scale : low_scale;
   end else begin : gen_low_scale
-    logic unused_high_max;
-    assign unused_high_max = ^high_max_q;
+    wire unused_high_max = ^high_max_q;
     assign scale = low_scale;
   end
 
@@ -173,8 +172,7 @@ module sq_act_scale #(
     end else begin : gen_other
       logic [7:0] other;
       logic [6:0] other_q;
-      logic unused_sign;
-      assign unused_sign = other[7];
+      wire unused_sign = other[7];
       sq_block_scale #(.Scale(Scale), .Top(OtherTop)) u_other (.amax_i(low_max_q), .scale_o(other));
       always_ff @(posedge clk_i) begin
         if (advance) other_q <= other[6:0];
@@ -321,8 +319,7 @@ module sq_act_scale #(
     assign out_high_o = '0;
   end
   if (!IsSplit) begin : gen_unused
-    logic unused_upper;
-    assign unused_upper = ^upper;
+    wire unused_upper = ^upper;
   end
 
   `SQ_ASSERT_BEGIN

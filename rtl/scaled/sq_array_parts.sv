@@ -148,8 +148,7 @@ module sq_array_parts #(
   end else begin : gen_low_columns
     localparam int unsigned ColumnW = WeightLineW + WeightSigW + 8;
     logic [Cols*ColumnW-1:0] column, column_q1, column_q2;
-    logic unused_high;
-    assign unused_high = ^{in_weight_high_i, in_weight_mask_i, in_weight_high_scale_i};
+    wire unused_high = ^{in_weight_high_i, in_weight_mask_i, in_weight_high_scale_i};
     assign weight_high = '0;
     assign weight_ctl = '0;
     assign weight_high_sig = '0;

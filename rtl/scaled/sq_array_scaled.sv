@@ -195,8 +195,7 @@ module sq_array_scaled #(
       assign act_exp[r*ExpsW +: ExpsW] = exp_q2;
     end else begin : gen_dense
       logic [ActLineW-1:0] element_q;
-      logic unused_high;
-      assign unused_high = ^{in_high_i[r*HighLineW +: HighLineW], in_mask_i[r*MaskW +: MaskW]};
+      wire unused_high = ^{in_high_i[r*HighLineW +: HighLineW], in_mask_i[r*MaskW +: MaskW]};
       always_ff @(posedge clk_i) begin
         if (advance) element_q <= element;
       end

@@ -53,8 +53,7 @@ module sq_block_code #(
       left = rest != '0;
     end
   end else begin : gen_power
-    logic unused_sig;
-    assign unused_sig = ^sig_i;
+    wire unused_sig = ^sig_i;
     assign quotient = sig;
     assign left = 1'b0;
   end
@@ -72,16 +71,14 @@ module sq_block_code #(
   logic sign;
   assign sign = x_i[15];
   if (!IsIf4 && !IsRazer) begin : gen_unsigned
-    logic unused_signed;
-    assign unused_signed = signed_i;
+    wire unused_signed = signed_i;
   end
   if (IsFloat) begin : gen_e2m1
     // Above how many of the middles .25, .75, 1.25, 1.75, 2.5, 3.5, 5; ties to the even code.
     logic [6:0] passed;
     logic [2:0] magnitude;
     logic [3:0] e2m1;
-    logic unused_high;
-    assign unused_high = high_i;
+    wire unused_high = high_i;
     for (genvar i = 0; i < 7; i++) begin : gen_middle
       localparam int unsigned Middle = (i < 4) ? 2 * i + 1 : (i == 4) ? 10 : (i == 5) ? 14 : 20;
       assign passed[i] = is_beyond || units > QuotientW'(Middle) ||
@@ -120,8 +117,7 @@ module sq_block_code #(
       assign code_o = high_i ? {!biased[3], biased[2:0]} : low_code;
       assign upper_o = high_i ? biased[7:4] : 4'd0;
     end else begin : gen_plain
-      logic unused_high;
-      assign unused_high = high_i;
+      wire unused_high = high_i;
       assign code_o = low_code;
       assign upper_o = '0;
     end

@@ -88,15 +88,13 @@ module sq_block_error #(
       assign other = distance(q, fifth_value);
       assign magnitude = (fifth_i[i] && other < error) ? other : error;
     end else begin : gen_no_fifth
-      logic unused_fifth;
-      assign unused_fifth = fifth_i[i];
+      wire unused_fifth = fifth_i[i];
       assign magnitude = error;
     end
     assign square[i*14 +: 14] = squared(magnitude);
   end
   if (HasFifth == 0) begin : gen_unused
-    logic unused_value;
-    assign unused_value = ^fifth_value;
+    wire unused_value = ^fifth_value;
   end
 
   always_comb begin

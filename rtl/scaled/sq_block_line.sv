@@ -83,8 +83,7 @@ module sq_block_line #(
     assign sig_o = 1'b1;
     assign exp_o = {4'd0, scale_i[3:0]};
   end else begin : gen_none
-    logic unused_scale;
-    assign unused_scale = ^scale_i;
+    wire unused_scale = ^scale_i;
     assign error_o = 1'b0;
     assign sig_o = 1'b1;
     assign exp_o = '0;
@@ -95,8 +94,7 @@ module sq_block_line #(
   if (Element == sq_pkg::ELEMENT_PLUS) begin : gen_place
     assign place_error_o = scale_i == '0 && place_i != '0;
   end else begin : gen_no_place
-    logic unused_place;
-    assign unused_place = ^place_i;
+    wire unused_place = ^place_i;
     assign place_error_o = 1'b0;
   end
 
@@ -116,8 +114,7 @@ module sq_block_line #(
   if (ZeroW > 0) begin : gen_zero
     assign zero = ElementW'(sub_i) << sq_pkg::element_fraction(Element);
   end else begin : gen_no_zero
-    logic unused_zero;
-    assign unused_zero = ^zero;
+    wire unused_zero = ^zero;
     assign zero = '0;
   end
   if (SubW > ZeroW) begin : gen_sub
@@ -143,8 +140,7 @@ module sq_block_line #(
       assign shift[i*3 +: 3] = upper + lower;
     end
   end else begin : gen_no_sub
-    logic unused_sub;
-    assign unused_sub = ^{sub_i, grid, shift};
+    wire unused_sub = ^{sub_i, grid, shift};
     assign shift = '0;
   end
 
@@ -154,8 +150,7 @@ module sq_block_line #(
     assign code = code_i[i*CodeW +: CodeW];
     if (IsTable) begin : gen_table
       logic [ElementW-1:0] value;
-      logic unused_skip;
-      assign unused_skip = skip_i[i];
+      wire unused_skip = skip_i[i];
       sq_element_table #(.Element(Element)) u_table (
         .code_i(code), .grid_i(grid), .shift_i(shift[i*3 +: 3]), .element_o(value), .none_o(is_none[i])
       );

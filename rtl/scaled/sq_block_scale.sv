@@ -18,8 +18,7 @@ module sq_block_scale #(
     $error("Top <= 255");
   end
   if (Top == 0) begin : gen_ocp
-    logic unused_fraction;
-    assign unused_fraction = ^amax_i[6:0];
+    wire unused_fraction = ^amax_i[6:0];
     assign scale_o = amax_i[14:7] > 8'd2 ? amax_i[14:7] - 8'd2 : 8'd0;
   end else begin : gen_divide
     // Top = Divisor * 2^(TopExp - 7), Divisor in 128 .. 255; then amax / Top is 1.xx * 2^exp. What

@@ -49,7 +49,6 @@ module sq_element_table #(
   logic [4:0] magnitude;
   assign magnitude = {1'b0, value};
   assign element_o = code_i[3] ? 5'd0 - magnitude : magnitude;
-  logic unused_select;
-  assign unused_select = ^{grid_i, shift_i};
+  wire unused_select = ^{grid_i, shift_i};
 
 endmodule

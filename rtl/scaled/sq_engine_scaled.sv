@@ -161,14 +161,12 @@ module sq_engine_scaled #(
     if (EncodedMaskW == MaskW) begin : gen_mask
       assign act_mask = mask;
     end else begin : gen_no_mask  // its codes say it
-      logic unused_mask;
-      assign unused_mask = ^mask;
+      wire unused_mask = ^mask;
       assign act_mask = '0;
     end
     assign unused_stored = ^{act_code_i, act_high_i, act_mask_i, act_scale_i};
   end else begin : gen_coded
-    logic unused_x;
-    assign unused_x = ^act_x_i;
+    wire unused_x = ^act_x_i;
     assign blocks_valid = act_valid_i;
     assign act_ready_o = blocks_ready;
     assign act_code = act_code_i;
@@ -208,8 +206,7 @@ module sq_engine_scaled #(
       assign row_mask = act_mask;
       assign col_mask = weight_mask_i;
     end else begin : gen_no_mask
-      logic unused_mask;
-      assign unused_mask = ^{act_mask, weight_mask_i};
+      wire unused_mask = ^{act_mask, weight_mask_i};
       assign row_mask = '0;
       assign col_mask = '0;
     end
@@ -236,8 +233,7 @@ module sq_engine_scaled #(
       assign word = {y_top[i*32 +: 32], y[i*32 +: 32]};
       assign total[i*TotalW +: TotalW] = word[TotalW-1:0];
       if (TotalW < 64) begin : gen_unused
-        logic unused_word;
-        assign unused_word = ^word[63:TotalW];
+        wire unused_word = ^word[63:TotalW];
       end
     end
     sq_array_scaled #(
@@ -269,8 +265,7 @@ module sq_engine_scaled #(
     assign scale_col = scale_col_lo_i;
     assign scale_row = pair[0] ? scale_row_hi_i : scale_row_lo_i;
   end else begin : gen_one
-    logic unused_pair;
-    assign unused_pair = pair[0];
+    wire unused_pair = pair[0];
     assign scale_col = scale_col_lo_i;
     assign scale_row = scale_row_lo_i;
   end

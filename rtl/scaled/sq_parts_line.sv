@@ -64,8 +64,7 @@ module sq_parts_line #(
     assign low[i*LowW +: LowW] = (!IsSplit && mask[i]) ? '0 : element[i*LowW +: LowW];
   end
   if (!IsSplit) begin : gen_unused_mask
-    logic unused_mask;
-    assign unused_mask = ^mask_i;
+    wire unused_mask = ^mask_i;
   end
 
   sq_block_line #(.BankLen(BankLen), .Element(Element), .Scale(Scale)) u_low (

@@ -106,8 +106,7 @@ module sq_pe_parts #(
       .a_i(col_high), .b_i(weight_high_i), .sum_o(both_sum)
     );
   end else begin : gen_no_column
-    logic unused_column;
-    assign unused_column = ^{weight_high_i, weight_ctl_i, act_plane_i};
+    wire unused_column = ^{weight_high_i, weight_ctl_i, act_plane_i};
     assign col_sum = '0;
     assign both_sum = '0;
   end
@@ -171,8 +170,7 @@ module sq_pe_parts #(
         .begin_i(begin_i[96 +: 32]), .y_o(y_o[96 +: 32])
       );
     end else begin : gen_no_tails
-      logic unused_sums;
-      assign unused_sums = ^{col_sum, both_sum, weight_high_sig_i, weight_high_exp_i};
+      wire unused_sums = ^{col_sum, both_sum, weight_high_sig_i, weight_high_exp_i};
     end
   end
 

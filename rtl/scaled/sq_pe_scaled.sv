@@ -143,8 +143,7 @@ module sq_pe_scaled #(
       assign sum = SumW'($signed(low_sum)) + (SumW'(high_sum) <<< 4);
     end
   end else begin : gen_low
-    logic unused_high;
-    assign unused_high = ^{high_i, high_ctl_i};
+    wire unused_high = ^{high_i, high_ctl_i};
     assign y_high_o = '0;
     for (genvar b = 0; b < Blocks; b++) begin : gen_sum
       assign sum[b*SumW +: SumW] = low_sum[b*LowSumW +: SumW];
@@ -157,8 +156,7 @@ module sq_pe_scaled #(
 
   // ---- the tail
   if (Acc == sq_pkg::ACC_FIXED) begin : gen_fixed
-    logic unused_exp;
-    assign unused_exp = ^{exp, begin_i};
+    wire unused_exp = ^{exp, begin_i};
     sq_acc_fixed #(
       .SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .ShiftMax(ShiftMax), .AccW(AccW), .TwoBlocks(TwoBlocks), .Cut(Cut),
       .Carry(Carry)
@@ -184,8 +182,7 @@ module sq_pe_scaled #(
       .begin_i, .y_o
     );
   end else begin : gen_binary32
-    logic unused_shift;
-    assign unused_shift = ^shift;
+    wire unused_shift = ^shift;
     localparam bit IsWide = ActScale == sq_pkg::SCALE_E8M0 || WeightScale == sq_pkg::SCALE_E8M0;
     sq_acc_binary32 #(
       .SumW(SumW), .SigW(SigW), .SignW(sq_pkg::pair_sign_w(ActScale, WeightScale)), .ExpW(ExpW), .IsWide(IsWide), .Sums(Sums)

@@ -56,16 +56,13 @@ module sq_scale_pair #(
       assign sig_o[MagW] = sign;
     end
   end else if (ActSigW > 1) begin : gen_act
-    logic unused_sig;
-    assign unused_sig = weight_sig_i[0];
+    wire unused_sig = weight_sig_i[0];
     assign sig_o = act_sig_i;
   end else if (WeightSigW > 1) begin : gen_weight
-    logic unused_sig;
-    assign unused_sig = act_sig_i[0];
+    wire unused_sig = act_sig_i[0];
     assign sig_o = weight_sig_i;
   end else begin : gen_one
-    logic unused_sig;
-    assign unused_sig = act_sig_i[0] ^ weight_sig_i[0];
+    wire unused_sig = act_sig_i[0] ^ weight_sig_i[0];
     assign sig_o = 1'b1;
   end
 
@@ -75,8 +72,7 @@ module sq_scale_pair #(
   end else begin : gen_narrow
     localparam int unsigned ActExpW = sq_pkg::scale_exp_w(ActScale);
     localparam int unsigned WeightExpW = sq_pkg::scale_exp_w(WeightScale);
-    logic unused_exp;
-    assign unused_exp = ^{act_exp_i[7:ActExpW], weight_exp_i[7:WeightExpW]};
+    wire unused_exp = ^{act_exp_i[7:ActExpW], weight_exp_i[7:WeightExpW]};
     assign exp_o = ExpW'(act_exp_i[ActExpW-1:0]) + ExpW'(weight_exp_i[WeightExpW-1:0]) - ExpW'(Base);
   end
 

@@ -48,8 +48,7 @@ module sq_scaled_ctl #(
     assign carry_ready_o = in_ready_o && acc_o && carry_o;
     always_ff @(posedge clk_i) if (in_ready_o) carry_q <= {carry_q[Stages-1:0], in_carry_i};
   end else begin : gen_no_carry
-    logic unused_carry;
-    assign unused_carry = in_carry_i;
+    wire unused_carry = in_carry_i;
     assign {carry_o, carry_ready_o} = '0;
   end
   logic waits;

@@ -289,8 +289,7 @@ module sq_engine_spqr #(
     assign xs[r*16 +: 16] = (dense_q || mine) ? x : 16'd0;
   end
 
-  logic unused_outlier;
-  assign unused_outlier = ^outlier[15:0];
+  wire unused_outlier = ^outlier[15:0];
 
   logic step_valid_q, step_end_q, step_last_q, step_job_q, mac_ready;
   assign step_moves = !step_valid_q || mac_ready;
@@ -355,8 +354,7 @@ module sq_engine_spqr #(
   end
   assign {out_last_o, out_error_o} = out_tag_q;
 
-  logic unused_all;
-  assign unused_all = ^{unused_last, unused_outlier};
+  wire unused_all = ^{unused_last, unused_outlier};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})

@@ -289,8 +289,7 @@ module sq_engine_spqt #(
   end
   assign {out_last_o, out_error_o} = out_tag_q;
 
-  logic unused_all;
-  assign unused_all = ^{unused_n, unused_last};
+  wire unused_all = ^{unused_n, unused_last};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})

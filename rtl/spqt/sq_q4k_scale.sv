@@ -47,8 +47,7 @@ module sq_q4k_scale (
 
   // The first one stands for 2^(16 - zeros + exponent - 25); biased by 127.
   logic [7:0] biased;
-  logic unused_one;
-  assign unused_one = shifted[16];
+  wire unused_one = shifted[16];
   assign biased = 8'd118 + 8'(exponent) - 8'(zeros);
   assign out_o = {half_i[15], product == '0 ? 31'b0 : {biased, shifted[15:0], 7'b0}};
 

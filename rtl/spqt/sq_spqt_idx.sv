@@ -78,8 +78,7 @@ module sq_spqt_idx #(
   for (genvar i = 0; i < SegLen; i++) begin : gen_threshold
     logic [MagW-1:0] magnitude;
     if (Fp16 != 0) begin : gen_half
-      logic unused_sign;
-      assign unused_sign = in_x_i[i*XW+15];
+      wire unused_sign = in_x_i[i*XW+15];
       assign magnitude = in_x_i[i*XW +: 15];
       assign illegal[i] = &in_x_i[i*XW+10 +: 5];
     end else begin : gen_byte

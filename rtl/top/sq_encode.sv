@@ -428,12 +428,10 @@ module sq_encode #(
     if (HasMask) begin : gen_mask
       assign beat = ActW'({scale, mask, high, codes});
     end else if (HighPerBank > 0) begin : gen_high
-      logic unused_mask;
-      assign unused_mask = ^mask;
+      wire unused_mask = ^mask;
       assign beat = ActW'({scale, high, codes});
     end else begin : gen_plain
-      logic unused_high;
-      assign unused_high = ^{high, mask};
+      wire unused_high = ^{high, mask};
       assign beat = ActW'({scale, codes});
     end
   end else if (IsDynamic) begin : gen_dynamic
@@ -464,8 +462,7 @@ module sq_encode #(
   end
   if (!IsDynamic) begin : gen_one
     assign low_largest = '0;
-    logic unused_low;
-    assign unused_low = ^{low_largest, is_first};
+    wire unused_low = ^{low_largest, is_first};
   end
   if (IsScaled || IsDynamic) begin : gen_inside
     logic [15:0] beats_q;  // that have not left
@@ -477,8 +474,7 @@ module sq_encode #(
     end
   end else begin : gen_none_inside
     assign beats_left = banks_q;
-    logic unused_leaves;
-    assign unused_leaves = beat_leaves;
+    wire unused_leaves = beat_leaves;
   end
   sq_gear #(.InW(ActW), .OutW(DataW), .Flush(1'b1)) u_codes (
     .clk_i, .rst_ni, .in_valid_i(beat_valid), .in_ready_o(beat_ready), .in_data_i(beat),
@@ -500,8 +496,7 @@ module sq_encode #(
   );
   assign out_valid_o = scales_valid || codes_valid;
   assign out_data_o = scales_valid ? scales_data : codes_data;
-  logic unused_bits;
-  assign unused_bits = ^{unused_poison, unused_codes, unused_scales};
+  wire unused_bits = ^{unused_poison, unused_codes, unused_scales};
 
   `SQ_ASSERT_BEGIN
   `SQ_ASSERT(BanksAreEnough, !bank_go || banks_q != '0)

@@ -27,8 +27,7 @@ module sq_encode_over #(
         if (&x[14:7]) over = '0;
       end
     end else begin : gen_plain
-      logic unused_power;
-      assign unused_power = ^power_i;
+      wire unused_power = ^power_i;
       assign over = (&x[14:7]) ? 16'd0 : x;
     end
     always_ff @(posedge clk_i) begin

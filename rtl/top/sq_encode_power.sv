@@ -13,8 +13,7 @@ module sq_encode_power #(
 );
 
   if (Limit == 0) begin : gen_none
-    logic unused_amax;
-    assign unused_amax = ^amax_i;
+    wire unused_amax = ^amax_i;
     assign power_o = '0;
     assign scale_o = {Parts{32'h3f800000}};
   end else begin : gen_power

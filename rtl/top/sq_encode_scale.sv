@@ -57,7 +57,6 @@ module sq_encode_scale #(
     end
   end
 
-  logic unused_kept;
-  assign unused_kept = ^kept[25:24];
+  wire unused_kept = ^kept[25:24];
 
 endmodule

@@ -56,13 +56,11 @@ module sq_gear #(
   assign rest = leave ? RoomW'((RoomW + 1)'(data_q) >> OutW) : data_q;
 
   if (Flush) begin : gen_flush
-    logic unused_tail;
-    assign unused_tail = ^in_tail_i;
+    wire unused_tail = ^in_tail_i;
     localparam int unsigned Filled = In + Out - 1;
     assign come = in_last_i ? LevelW'((32'(left) + Filled) / Out * Out) - left : LevelW'(In);
   end else if (In == 1) begin : gen_whole
-    logic unused_tail;
-    assign unused_tail = ^in_tail_i;
+    wire unused_tail = ^in_tail_i;
     assign come = LevelW'(1);
   end else begin : gen_tail
     logic [TailW-1:0] tail;
@@ -98,8 +96,7 @@ module sq_gear #(
         if (take && (left == LevelW'(u) || left == '0))
           data_q[u*UnitW +: UnitW] <= u == 0 || left != '0 ? in_data_i : {UnitW{1'b0}};
     end
-    logic unused_rest;
-    assign unused_rest = ^rest;
+    wire unused_rest = ^rest;
   end else begin : gen_many
     localparam int unsigned ShiftW = LevelW + $clog2(UnitW);
     logic [ShiftW-1:0] shift;

@@ -466,8 +466,7 @@ module sq_sequencer #(
   assign job_beats_o = is_part ? job_tile_beats_o : beats;
   assign job_scale_beats_o = ScaleOnce != 0 ? 16'd1 : job_groups_o;
 
-  logic unused_bits;
-  assign unused_bits = ^{unused_load, unused_job, unused_first, unused_last};
+  wire unused_bits = ^{unused_load, unused_job, unused_first, unused_last};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_first_o, dma_write_o, dma_addr_o, dma_beats_o, dma_dest_o,

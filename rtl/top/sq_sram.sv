@@ -100,8 +100,7 @@ module sq_sram #(
     end
     assign word = chosen_word[StoredW-1:0];
     if (Wide * MacroW > StoredW) begin : gen_surplus
-      logic unused_bits;
-      assign unused_bits = ^chosen_word[Wide*MacroW-1:StoredW];
+      wire unused_bits = ^chosen_word[Wide*MacroW-1:StoredW];
     end
   end
 

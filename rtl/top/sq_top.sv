@@ -324,8 +324,7 @@ module sq_top #(
     assign {encode_addr, encode_beats} = '0;
     assign encode_tail = '0;
     assign encode_word = '0;
-    logic unused_encode;
-    assign unused_encode = ^{encode, encode_sound, encode_ready};
+    wire unused_encode = ^{encode, encode_sound, encode_ready};
   end
 
   // ---- vector unit --------------------------------------------------------------------------------
@@ -345,8 +344,7 @@ module sq_top #(
     assign vector_part = '0;
     assign {vector_addr, vector_beats} = '0;
     assign vector_word = '0;
-    logic unused_vector;
-    assign unused_vector = ^{vector, vector_sound};
+    wire unused_vector = ^{vector, vector_sound};
   end
 
   // ---- attention ----------------------------------------------------------------------------------
@@ -364,11 +362,9 @@ module sq_top #(
     assign {attend_ready, attend_wait} = 2'b11;
     assign {attend_addr, attend_beats} = '0;
     assign attend_word = '0;
-    logic unused_attend;
-    assign unused_attend = ^{attend, attend_sound};
+    wire unused_attend = ^{attend, attend_sound};
   end
-  logic unused_desc;
-  assign unused_desc = ^desc;
+  wire unused_desc = ^desc;
   logic [15:0] act_beats, act_cols;  // beats of activations of a tile, how often
   assign act_beats = IsIndexed ? job_beats : job_tile_beats;
   assign act_cols = IsIndexed ? 16'd1 : job_cols;
@@ -470,8 +466,7 @@ module sq_top #(
   if (IsIndexed) begin : gen_no_sums
     assign {job_ready[5], sums_ready, carry_valid, carry_wrong, unused_carry_last} = '0;
     assign carry_sum = '0;
-    logic unused_sums;
-    assign unused_sums = ^{job_valid[5], keep_sum, carry_ready};
+    wire unused_sums = ^{job_valid[5], keep_sum, carry_ready};
   end else begin : gen_sums
     sq_operand_buffer #(.Width(SumW), .Depth(SumTiles * Slots), .CountW(16), .Macro(Macro)) u_sums (
       .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[5]), .job_ready_o(job_ready[5]), .job_base_i({SumAddrW{1'b0}}),
@@ -536,8 +531,7 @@ module sq_top #(
     assign {carry_ready, keep_valid, keep_last} = '0;
     assign keep_sum = '0;
     assign keep_error = '0;
-    logic unused_job;
-    assign unused_job = ^{job_first, job_last, job_groups, job_tiles, job_part, carry_sum};
+    wire unused_job = ^{job_first, job_last, job_groups, job_tiles, job_part, carry_sum};
   end else begin : gen_engine
     logic scale_ready;
     assign ready[1] = scale_ready && valid[3];
@@ -556,8 +550,7 @@ module sq_top #(
         .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
         .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
       );
-      logic unused_counts;
-      assign unused_counts = ^{job_beats, job_groups, job_part};
+      wire unused_counts = ^{job_beats, job_groups, job_part};
     end else begin : gen_array
       sq_top_array #(
         .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
@@ -590,8 +583,7 @@ module sq_top #(
     .clk_i, .rst_ni(core_rst_n), .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide),
     .out_valid_o(store_valid), .out_ready_i(store_ready), .out_data_o(store)
   );
-  logic unused_bits;
-  assign unused_bits = ^{unused_flags, unused_carry_last, sums_ready, m_axi_rid, m_axi_bid, s_axil_awprot, s_axil_arprot};
+  wire unused_bits = ^{unused_flags, unused_carry_last, sums_ready, m_axi_rid, m_axi_bid, s_axil_awprot, s_axil_arprot};
 
   // The half that sums go to was read to its end before: those sums went into the tiles in front of these.
   `SQ_ASSERT_BEGIN

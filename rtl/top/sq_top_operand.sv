@@ -47,8 +47,7 @@ module sq_top_operand #(
   );
   assign out_data_o = kept[Width-1:0];
   if (KeptW > Width) begin : gen_bits
-    logic unused_kept;
-    assign unused_kept = ^kept[KeptW-1:Width];
+    wire unused_kept = ^kept[KeptW-1:Width];
   end
 
 endmodule

@@ -318,8 +318,7 @@ module sq_top_vector #(
       red_q <= (red == sq_pkg::VECTOR_RED_INDEX) ? index : unit_red;
     end
   end
-  logic unused_option;
-  assign unused_option = ^option[31:15];
+  wire unused_option = ^option[31:15];
 
   `SQ_ASSERT_BEGIN
   `SQ_ASSERT(OperandsHavePlace, !in_valid_i || in_ready_o)

@@ -96,8 +96,7 @@ module sq_vector #(
   // ---- one value of all lanes, in pairs: node n of 1 .. Lanes-1 joins nodes 2n and 2n+1, lanes are the leaves
 
   logic [2*Lanes*32-1:0] node;
-  logic unused_node;
-  assign unused_node = ^node[31:0];
+  wire unused_node = ^node[31:0];
   assign node[31:0] = '0;
   assign node[2*Lanes*32-1 -: Lanes*32] = y;
   for (genvar n = 1; n < Lanes; n++) begin : gen_node

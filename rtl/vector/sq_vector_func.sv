@@ -125,8 +125,7 @@ module sq_vector_func #(
   sq_mul #(.AW(16), .BW(15)) u_bend (
     .a_i({1'b0, c2_q}), .b_i({1'b0, u_q2[UW-1:8]}), .p_o(bend)
   );
-  logic unused_bend;
-  assign unused_bend = ^{bend[30:29], bend[13:0]};
+  wire unused_bend = ^{bend[30:29], bend[13:0]};
   assign slope = c1_q + $signed({9'd0, bend[28:14]});
   if (Cut) begin : gen_rise_halves
     logic signed [35:0] low, high, low_q, high_q, sum;

@@ -29,7 +29,7 @@ END
 E=rtl/array/sq_engine_array.sv L=rtl/array/sq_engine_tail.sv
 mutate array_mask_error_dropped engine_array sp24 value $E "s/= mask_error;/= mask_error \&\& $F;/"
 mutate array_code_error_of_the_last_beat_lost engine_array dense value $E "s/{code_q\[Stages-1:0\], code_error}/{code_q[Stages-1:0], before_q}/"
-mutate array_scale_error_of_one_side engine_array compact value rtl/array/sq_engine_scales.sv "s/= |bad_col_lo || |bad_col_hi || (/= (/; s/^  assign error_o/  logic unused_col; assign unused_col = ^{bad_col_lo, bad_col_hi};\n&/"
+mutate array_scale_error_of_one_side engine_array compact value rtl/array/sq_engine_scales.sv "s/= |bad_col_lo || |bad_col_hi || (/= (/; s/^  assign error_o/  wire unused_col = ^{bad_col_lo, bad_col_hi};\n&/"
 mutate array_beat_lost_under_a_stall engine_array sp24 any $E "s/assign plain_ready_o = array_ready \&\& in_busy \&\& coded_valid_i;/assign plain_ready_o = array_ready \&\& in_busy;/"
 mutate array_weights_not_awaited engine_array sp24 any $E "s/in_valid_i(in_busy \&\& plain_valid_i \&\& coded_valid_i)/in_valid_i(in_busy \&\& coded_valid_i)/"
 mutate array_counts_exchanged engine_array sp24 any $E "s/job_inner_i(job_groups_i), .job_middle_i(16'd1), .job_outer_i(job_tiles_i)/job_inner_i(job_tiles_i), .job_middle_i(16'd1), .job_outer_i(job_groups_i)/"
@@ -92,7 +92,7 @@ mutate core_act_sums_of_two_bytes engine_core_act one any $C "s/{job_banks_i, jo
 mutate core_act_last_with_every_tile_of_tokens engine_core_act one value $L "s/assign stage_tag_o = {job_last, known}/assign stage_tag_o = {middle_last, known}/"
 mutate core_act_held_tile_counted_early engine_core_act rank value $L "s/((Hold == 1 || (Hold == 2 \&\& !tile_fire_i)) ? '0 : tile_error_i)/tile_error_i/"
 mutate core_act_first_scales_of_every_output engine_core_act rank any $L "s/else if (fire) stage_first_o <= middle_last;/else if (fire) stage_first_o <= stage_last_o;/"
-mutate core_act_scale_of_the_high_part_unchecked engine_core_act rank value rtl/array/sq_engine_scales.sv "s/|bad_row_lo || |bad_row_hi/|bad_row_lo/; s/^  assign error_o/  logic unused_hi; assign unused_hi = ^bad_row_hi;\n&/"
+mutate core_act_scale_of_the_high_part_unchecked engine_core_act rank value rtl/array/sq_engine_scales.sv "s/|bad_row_lo || |bad_row_hi/|bad_row_lo/; s/^  assign error_o/  wire unused_hi = ^bad_row_hi;\n&/"
 
 R=rtl/spqr/sq_engine_spqr.sv
 mutate spqr_column_beyond_the_token_counts engine_spqr t4 value $R "s/<= missing ? 32'd0 : {/<= (missing \&\& $F) ? 32'd0 : {/"

@@ -46,7 +46,7 @@ mutate high_sum_of_one_bit_less core p03 value rtl/core/sq_pe.sv \
 mutate first_offset_of_16_bits gqsa_walk g16 value rtl/gqsa/sq_gqsa_walk.sv \
   "s/offset_error_q <= in_offset_i != '0/offset_error_q <= in_offset_i[15:0] != '0/"
 mutate high_sums_of_15_bits_passed_on engine_static b8 value rtl/array/sq_engine_array.sv \
-  "s/\.in_p_hi_i(p_hi)/.in_p_hi_i({32'(\$signed(p_hi[110:96])), 32'(\$signed(p_hi[78:64])), 32'(\$signed(p_hi[46:32])), 32'(\$signed(p_hi[14:0]))})/; s/^endmodule/  logic unused_high; assign unused_high = ^p_hi; endmodule/"
+  "s/\.in_p_hi_i(p_hi)/.in_p_hi_i({32'(\$signed(p_hi[110:96])), 32'(\$signed(p_hi[78:64])), 32'(\$signed(p_hi[46:32])), 32'(\$signed(p_hi[14:0]))})/; s/^endmodule/  wire unused_high = ^p_hi; endmodule/"
 mutate matrix_without_rows gqsa_walk g16 any rtl/gqsa/sq_gqsa_walk.sv "s/start_q <= !in_last_i/start_q <= $T/"
 
 # ---- corners ------------------------------------------------------------------------------------

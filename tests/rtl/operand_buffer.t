@@ -33,7 +33,7 @@ mutate kept_half_let_go operand_buffer w16 any rtl/top/sq_operand_buffer.sv "s/j
 mutate last_place_of_a_ragged_tile operand_buffer w16 value rtl/top/sq_operand_buffer.sv \
   "s/beat_end ? next_col : place_q + beat_stride_q/beat_end ? next_col : place_q + (beat_q == 1 \&\& row_q == 0 ? '0 : beat_stride_q)/"
 mutate row_begins_where_a_column_would operand_buffer w16 value rtl/top/sq_operand_buffer.sv \
-  "s/place_q <= col_end ? next_row : /place_q <= /; s/^  localparam int unsigned BeatW/  logic unused_next; assign unused_next = ^next_row;\n&/"
+  "s/place_q <= col_end ? next_row : /place_q <= /; s/^  localparam int unsigned BeatW/  wire unused_next = ^next_row;\n&/"
 mutate skid_of_one operand_buffer w16 any rtl/top/sq_operand_buffer.sv "s/2'(coming_q) < 2'd2/2'(coming_q) < 2'd1/"
 mutate skid_overrun operand_buffer w16 any rtl/top/sq_operand_buffer.sv "s/2'(coming_q) < 2'd2/2'(coming_q) < 2'd3/"
 mutate half_filled_while_read operand_buffer w16 any rtl/top/sq_operand_buffer.sv "s/in_ready_o = .*/in_ready_o = $T;/"

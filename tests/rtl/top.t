@@ -301,16 +301,16 @@ mutate totals_not_awaited top nvfp4 any rtl/scaled/sq_scaled_ctl.sv "s/assign wa
 mutate totals_times_their_scales top nvfp4 any $E "s/stage_keep ? {Cols{One}} : scale_col/scale_col/"
 mutate totals_of_parts_added_up top sq_b any $C "s/assign stage_last_o = is_end || stage_keep_o;/assign stage_last_o = is_end;/"
 mutate totals_kept_a_job_early top nvfp4 any $L "s/if (next_ready) side_o <= /side_o <= /"
-mutate high_row_scales_are_the_low_ones top sq_b any $B "s/assign row_hi = row_scale_i\[RowBits-1 -: Rows\*32\]/assign row_hi = row_scale_i[Rows*32-1:0]/"
-mutate high_codes_of_the_row_swapped top sq_b any $B "s/assign act_high = act_i\[Rows\*HighAt +: Rows\*HighLineW\]/assign act_high = {act_i[Rows*HighAt +: 8], act_i[Rows*HighAt+8 +: Rows*HighLineW-8]}/"
+mutate high_row_scales_are_the_low_ones top sq_b any $B "s/row_scale_i\[RowBits-1 -: Rows\*32\]/row_scale_i[Rows*32-1:0]/"
+mutate high_codes_of_the_row_swapped top sq_b any $B "s/act_i\[(HasHigh ? Rows \* HighAt : 0) +: Rows\*HighLineW\]/{act_i[Rows*HighAt +: 8], act_i[Rows*HighAt+8 +: Rows*HighLineW-8]}/"
 mutate column_scales_loaded_for_each_chunk top nvfp4 any $S "s/(ScaleOnce != 0 ? cols_new && chunk_first :/(ScaleOnce != 0 ? cols_new :/"
 mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || (Indexed == 0 && !job_last) :/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols :/"
 mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : load_groups/load_groups/"
 mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
-mutate sub_blocks_of_the_scales_before_theirs top hif4 any $B "s/weight_i\[Cols\*SubAt +: Cols\*SubPortW\]/weight_i[Rows*SubAt +: Cols*SubPortW]/"
+mutate sub_blocks_of_the_scales_before_theirs top hif4 any $B "s/(HasSub ? Cols \* SubAt : 0)/(HasSub ? Rows * SubAt : 0)/"
 mutate binary16_of_a_byte top awq any $B "s/HighScaleAt = ScaleAt + ScaleW/HighScaleAt = ScaleAt + 8/"
-mutate high_scale_of_activations_is_the_low_one top block any $B "s/act_i\[Rows\*HighScaleAt +: Rows\*8\]/act_i[Rows*ScaleAt +: Rows*8]/"
+mutate high_scale_of_activations_is_the_low_one top block any $B "s/(HasHighScale ? Rows \* HighScaleAt : 0) +: Rows\*8/(HasHighScale ? Rows * ScaleAt : 0) +: Rows*8/"
 
 # ---- kept groups ------------------------------------------------------------------------------------
 I=rtl/gqsa/sq_top_gqsa.sv
@@ -408,7 +408,7 @@ mutate largest_of_the_first_row_of_all top w4a8 any $K "s/row_q == RowW'(r)) lar
 mutate middle_of_two_codes_goes_up top w4a8 any rtl/top/sq_encode_code.sv "s/is_middle ? quo_q\[Steps-1\]\[0\]/is_middle ? $T/"
 mutate middle_that_binary32_does_not_see top w4a8 any rtl/top/sq_encode_code.sv "s/if (quo_q\[Steps-1\]\[b\]) near =/if (quo_q[Steps-1][b] \&\& $F) near =/"
 mutate scale_cut_off top w4a8 any rtl/top/sq_encode_scale.sv "s/24'(half && (more || kept\[0\]))/24'(half \&\& more \&\& $F)/"
-mutate scales_before_the_codes top w4a8 any $K "s/pass_q == SCALES && !codes_valid/pass_q == SCALES/g; s/assign unused_bits = ^{/assign unused_bits = ^{codes_valid, /"
+mutate scales_before_the_codes top w4a8 any $K "s/pass_q == SCALES && !codes_valid/pass_q == SCALES/g; s/wire unused_bits = ^{/wire unused_bits = ^{codes_valid, /"
 mutate banks_behind_the_last_column_left_out top w4a8 any $K "s/assign flushed = .*/assign flushed = codes_q == '0;/"
 mutate encoder_beyond_memory top w4a8 any $K "s/(AddrW+1)'(product) + ((AddrW+1)'(base) >> SizeW) <= /(AddrW+1)'(product) <= /"
 mutate element_that_is_no_number_not_told top w4a8 any $K "s/assign error_o = .*/assign error_o = $F \&\& wrong;/"

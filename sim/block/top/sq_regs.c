@@ -304,8 +304,8 @@ static void each_field(FILE *out, const struct table *t,
 
 static void put_package_field(FILE *out, const char *name, const struct sq_reg_field *f)
 {
-    fprintf(out, "  localparam int unsigned %s_LOW = %u;\n", name, f->low);
-    fprintf(out, "  localparam int unsigned %s_W = %u;\n", name, f->width);
+    fprintf(out, "  localparam int unsigned %s_LOW = %u; localparam int unsigned %s_W = %u;\n",
+            name, f->low, name, f->width);
 }
 
 static void write_package_table(FILE *out, const struct table *t, unsigned unit)
