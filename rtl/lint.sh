@@ -342,9 +342,9 @@ done
 
 # What stands before its declaration both tools take, and slang does not.
 awk 'FNR == 1 { split("", used); split("", is) }
-  { sub("//.*", ""); gsub(/"[^"]*"|[.$][a-z_0-9]+|[a-z_]+::[a-zA-Z_]+|\[[^][]*\]|.*\\$/, ""); own = own && !ends || /^ *logic /; ends = /;/
+  { sub("//.*", ""); gsub(/"[^"]*"|[.$][a-z_0-9]+|[a-z_]+::[a-zA-Z_]+|\[[^][]*\]|.*\\$/, ""); own = own && !ends || /^ *(logic|wire) /; ends = /;/
     for (i = split($0, word, /[^A-Za-z0-9_]+/); i > 0; i--)
-      if (word[i] !~ /^[a-z]/ || word[i] in is || word[i] ~ /^(logic|signed)$/) continue
+      if (word[i] !~ /^[a-z]/ || word[i] in is || word[i] ~ /^(logic|wire|signed)$/) continue
       else if (/^ *(input|output) /) is[word[i]]
       else if (!own) { if (!(word[i] in used)) used[word[i]] = FNR }
       else if (word[i] in used) print FILENAME ":" used[word[i]] ": " word[i] " is used before its declaration"
