@@ -99,10 +99,9 @@ enum sq_status sq_api_options(const char *const *option, struct sq_given *given,
 {
     given->n = 0;
     for (size_t i = 0; option && option[i]; i += 2) {
-        if (!option[i + 1])
-            return SQ_FAIL(err, SQ_ERR_ARG, "option %.40s has no value", option[i]);
-        if (given->n == SQ_OPTIONS_MAX)
-            return SQ_FAIL(err, SQ_ERR_ARG, "more than %d options", SQ_OPTIONS_MAX);
+        SQ_FAIL_IF(!option[i + 1], err, SQ_ERR_ARG, "option %.40s has no value", option[i]);
+        SQ_FAIL_IF(given->n == SQ_OPTIONS_MAX, err, SQ_ERR_ARG, "more than %d options",
+                   SQ_OPTIONS_MAX);
         given->option[given->n].name = option[i];
         given->option[given->n++].text = option[i + 1];
     }
@@ -117,15 +116,12 @@ static enum sq_status make_format(const char *name, enum sqsim_purpose purpose,
     const bool is_time = purpose == SQSIM_TIME;
     struct sq_given given;
     char home[SQ_HOME_SIZE];
-    if (purpose != SQSIM_VALUES && purpose != SQSIM_TIME)
-        return SQ_FAIL(err, SQ_ERR_ARG, "purpose = %d, need 0 (SQSIM_VALUES) or 1 (SQSIM_TIME)",
-                       (int)purpose);
+    SQ_FAIL_IF(purpose != SQSIM_VALUES && purpose != SQSIM_TIME, err, SQ_ERR_ARG,
+               "purpose = %d, need 0 (SQSIM_VALUES) or 1 (SQSIM_TIME)", (int)purpose);
     sq_api_home(home);
     SQ_TRY(sq_format_named(name, home, &ops, err));
-    if (!ops)
-        return SQ_FAIL(err, SQ_ERR_ARG, "format = %.40s, which there is not", name);
-    if (!is_time && !ops->values)
-        return SQ_FAIL(err, SQ_ERR_ARG, "format = %s is only timed", name);
+    SQ_FAIL_IF(!ops, err, SQ_ERR_ARG, "format = %.40s, which there is not", name);
+    SQ_FAIL_IF(!is_time && !ops->values, err, SQ_ERR_ARG, "format = %s is only timed", name);
     SQ_TRY(sq_api_options(option, &given, err));
     f->purpose = purpose;
     SQ_TRY(sq_format_recipe(ops, is_time ? SQ_IN_RUN : SQ_IN_EVAL, &given, &f->recipe, err));
@@ -137,15 +133,7 @@ enum sqsim_status sqsim_format_new(const char *name, enum sqsim_purpose purpose,
                                    struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_format *f = *format = calloc(1, sizeof *f);
-    enum sq_status status = f ? make_format(name, purpose, option, f, &inner)
-                              : SQ_NO_MEMORY(&inner, "format %.40s", name);
-    if (status != SQ_OK) {
-        free(f);
-        *format = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(format, "a format", make_format(name, purpose, option, *format, &inner), free);
 }
 
 void sqsim_format_free(sqsim_format *format)

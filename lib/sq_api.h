@@ -50,6 +50,17 @@ void sq_api_leave(const locale_t *caller);
 // Fills *to (may be NULL) from our error and returns its code; SQ_OK touches nothing.
 enum sqsim_status sq_api_status(enum sq_status status, const struct sq_error *from,
                                 struct sqsim_error *to);
+// The rest of a function that makes *object: `make` fills it, and says in `inner` why it cannot; then
+// `close` frees what there is, and *object is NULL.
+#define SQ_API_MAKE(object, what, make, close)                                                     \
+    struct sq_error inner;                                                                         \
+    *(object) = calloc(1, sizeof **(object));                                                      \
+    const enum sq_status status = *(object) ? (make) : SQ_NO_MEMORY(&inner, what);                 \
+    if (status != SQ_OK) {                                                                         \
+        close(*(object));                                                                          \
+        *(object) = NULL;                                                                          \
+    }                                                                                              \
+    return sq_api_status(status, &inner, err)
 // Names and values in turn, up to a NULL, as struct sq_given.
 enum sq_status sq_api_options(const char *const *option, struct sq_given *given,
                               struct sq_error *err);

@@ -20,11 +20,10 @@ static enum sq_status make(struct sqsim_image *i, const struct sqsim_layer *laye
 {
     char path[SQ_API_PATH];
     struct sq_machine *const yaml = &i->machine;
-    if (base % SQ_AXI_PAGE != 0 || base >= SQ_ADDR_END)
-        return SQ_FAIL(err, SQ_ERR_ARG, "base = 0x%llx, need a multiple of %d below 2^%d",
-                       (unsigned long long)base, SQ_AXI_PAGE, SQ_ADDR_BITS);
-    if (m < 1 || m > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "m = %zu, need 1..%d", m, UINT16_MAX);
+    SQ_FAIL_IF(base % SQ_AXI_PAGE != 0 || base >= SQ_ADDR_END, err, SQ_ERR_ARG,
+               "base = 0x%llx, need a multiple of %d below 2^%d", (unsigned long long)base,
+               SQ_AXI_PAGE, SQ_ADDR_BITS);
+    SQ_FAIL_IF(m < 1 || m > UINT16_MAX, err, SQ_ERR_RANGE, "m = %zu, need 1..%d", m, UINT16_MAX);
     SQ_TRY(sq_machine_load(sq_api_found(machine ? machine : "chip", SQ_HOME_MACHINE, path), yaml,
                            err));
     i->chip = (struct sq_chip_linear){.rows = yaml->core.rows, .cols = yaml->core.cols};
@@ -39,15 +38,8 @@ enum sqsim_status sqsim_image_new(const sqsim_layer *layer, const float *x, size
                                   struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_image *const i = *image = calloc(1, sizeof *i);
-    const enum sq_status status =
-        i ? make(i, layer, x, m, machine, base, &inner) : SQ_NO_MEMORY(&inner, "an image");
-    if (status != SQ_OK) {
-        sqsim_image_free(i);
-        *image = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(image, "an image", make(*image, layer, x, m, machine, base, &inner),
+                sqsim_image_free);
 }
 
 void sqsim_image_free(sqsim_image *image)

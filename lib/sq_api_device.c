@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device of sqsim.h: a chip (sim/machine/sq_device.h) between the caller's driver and the caller's memory.
 #pragma GCC visibility push(default)
-#include "lib/sqsim.h"
 #pragma GCC visibility pop
 
 #include <stdlib.h>
@@ -164,12 +163,11 @@ enum sq_status sq_api_device(const struct sq_device_setup *setup, const struct s
                              struct sq_error *err)
 {
     *device = NULL;
-    if (!memory == !bus)
-        return SQ_FAIL(err, SQ_ERR_ARG, "memory and bus are %s, need one of them",
-                       bus ? "both given" : "both NULL");
-    if ((unsigned)setup->body > SQ_DEVICE_RTL || (bus && setup->body == SQ_DEVICE_FAST))
-        return SQ_FAIL(err, SQ_ERR_ARG, "body = %d, need %s", (int)setup->body,
-                       bus ? "1 or 2 (with a bus)" : "0..2");
+    SQ_FAIL_IF(!memory == !bus, err, SQ_ERR_ARG, "memory and bus are %s, need one of them",
+               bus ? "both given" : "both NULL");
+    SQ_FAIL_IF((unsigned)setup->body > SQ_DEVICE_RTL || (bus && setup->body == SQ_DEVICE_FAST), err,
+               SQ_ERR_ARG, "body = %d, need %s", (int)setup->body,
+               bus ? "1 or 2 (with a bus)" : "0..2");
     struct sqsim_device *const d = calloc(1, sizeof *d);
     struct sq_device_setup own = *setup;
     SQ_NEED(d, err, "a device of %zu bytes", sizeof *d);
@@ -194,8 +192,7 @@ void sqsim_device_free(sqsim_device *device)
     if (!device)
         return;
     sq_device_close(device->device);
-    free(device->bad);
-    free(device);
+    SQ_FREE(device->bad, device);
 }
 
 size_t sqsim_device_beat(const sqsim_device *device)

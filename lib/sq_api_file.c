@@ -23,15 +23,14 @@ static bool has_same_options(const struct sq_recipe *a, const struct sq_recipe *
 static enum sq_status check_layer(const struct sqsim_layer *l, const struct sqsim_layer *first,
                                   const char *name, struct sq_error *err)
 {
-    if (l->is_loaded)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.60s comes from a file: copy that", name);
-    if (!l->recipe.format->file || isnan(sqsim_layer_bits(l)))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.60s: no packed form of %s exists", name,
-                       l->recipe.format->name);
-    if (l->recipe.format != first->recipe.format ||
-        l->recipe.is_smooth != first->recipe.is_smooth ||
-        !has_same_options(&l->recipe, &first->recipe))
-        return SQ_FAIL(err, SQ_ERR_ARG, "layer %.60s is of another format or other options", name);
+    SQ_FAIL_IF(l->is_loaded, err, SQ_ERR_UNSUPPORTED, "layer %.60s comes from a file: copy that",
+               name);
+    SQ_FAIL_IF(!l->recipe.format->file || isnan(sqsim_layer_bits(l)), err, SQ_ERR_UNSUPPORTED,
+               "layer %.60s: no packed form of %s exists", name, l->recipe.format->name);
+    SQ_FAIL_IF(l->recipe.format != first->recipe.format ||
+                   l->recipe.is_smooth != first->recipe.is_smooth ||
+                   !has_same_options(&l->recipe, &first->recipe),
+               err, SQ_ERR_ARG, "layer %.60s is of another format or other options", name);
     return SQ_OK;
 }
 
@@ -39,17 +38,15 @@ static enum sq_status check_names(const char *const *name, size_t n, struct sq_e
 {
     for (size_t i = 0; i < n; i++) {
         const size_t length = strlen(name[i]);
-        if (length < 1 || length > NAME_MAX_NBYTES)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "name %zu has %zu bytes, need 1..%d", i, length,
-                           NAME_MAX_NBYTES);
+        SQ_FAIL_IF(length < 1 || length > NAME_MAX_NBYTES, err, SQ_ERR_RANGE,
+                   "name %zu has %zu bytes, need 1..%d", i, length, NAME_MAX_NBYTES);
         for (const char *c = name[i]; *c; c++) // which readers refuse
-            if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                return SQ_FAIL(err, SQ_ERR_ARG,
-                               "name %zu has a control character (byte %d, 0x%02x)", i,
-                               (int)(c - name[i]), (unsigned char)*c);
+            SQ_FAIL_IF((unsigned char)*c < 0x20 || *c == 0x7f, err, SQ_ERR_ARG,
+                       "name %zu has a control character (byte %d, 0x%02x)", i, (int)(c - name[i]),
+                       (unsigned char)*c);
         for (size_t j = 0; j < i; j++)
-            if (strcmp(name[i], name[j]) == 0)
-                return SQ_FAIL(err, SQ_ERR_ARG, "two layers are called %.60s", name[i]);
+            SQ_FAIL_IF(strcmp(name[i], name[j]) == 0, err, SQ_ERR_ARG,
+                       "two layers are called %.60s", name[i]);
     }
     return SQ_OK;
 }
@@ -58,22 +55,18 @@ static enum sq_status write_packed(const char *path, const char *const *name,
                                    const sqsim_layer *const *layer, size_t n, struct sq_error *err)
 {
     const struct sq_format_packed *packed = layer[0]->recipe.format->file->packed;
-    struct sq_operand_file_writer writer;
+    SQ_CLOSED(sq_operand_file_abort) struct sq_operand_file_writer writer = {0};
     const struct sq_operand_file_info info = {
         .format = sq_recipe_banks(&layer[0]->recipe), .producer = "golden", .source = "real"};
-    struct sq_operand_file_item *item = calloc(n, sizeof *item);
+    SQ_FREED struct sq_operand_file_item *item = calloc(n, sizeof *item);
     SQ_NEED(item, err, "%zu layers", n);
     for (size_t i = 0; i < n; i++)
         item[i] = (struct sq_operand_file_item){name[i], layer[i]->quant.n, layer[i]->quant.k_orig,
                                                 layer[i]->input};
-    enum sq_status status = sq_operand_file_begin(&writer, path, &info, item, n, err);
-    free(item);
-    for (size_t i = 0; status == SQ_OK && i < n; i++)
-        status = sq_operand_file_put(&writer, i, packed->operand(layer[i]->quant.state), err);
-    if (status == SQ_OK)
-        return sq_operand_file_commit(&writer, err);
-    sq_operand_file_abort(&writer);
-    return status;
+    SQ_TRY(sq_operand_file_begin(&writer, path, &info, item, n, err));
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(sq_operand_file_put(&writer, i, packed->operand(layer[i]->quant.state), err));
+    return sq_operand_file_commit(&writer, err);
 }
 
 static enum sq_status write_other(const char *path, const char *const *name,
@@ -90,8 +83,7 @@ static enum sq_status write_other(const char *path, const char *const *name,
 static enum sq_status write_file(const char *path, const char *const *name,
                                  const sqsim_layer *const *layer, size_t n, struct sq_error *err)
 {
-    if (n < 1)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "n_layers = 0, need 1 or more");
+    SQ_FAIL_IF(n < 1, err, SQ_ERR_RANGE, "n_layers = 0, need 1 or more");
     SQ_TRY(check_names(name, n, err));
     for (size_t i = 0; i < n; i++)
         SQ_TRY(check_layer(layer[i], layer[0], name[i], err));
@@ -117,9 +109,8 @@ static enum sq_status open_file(struct sqsim_file *f, const char *path, const ch
     struct sq_given given;
     SQ_TRY(sq_api_options(option, &given, err));
     for (size_t i = 0; i < given.n; i++)
-        if (strcmp(given.option[i].name, "act-bits") != 0)
-            return SQ_FAIL(err, SQ_ERR_ARG, "the file says %.40s; only act-bits is free",
-                           given.option[i].name);
+        SQ_FAIL_IF(strcmp(given.option[i].name, "act-bits") != 0, err, SQ_ERR_ARG,
+                   "the file says %.40s; only act-bits is free", given.option[i].name);
     f->path = strdup(path);
     SQ_NEED(f->path, err, "a path");
     SQ_TRY(sq_safetensors_open(&st, path, err));
@@ -135,14 +126,7 @@ enum sqsim_status sqsim_file_open(const char *path, const char *const *option, s
                                   struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_file *f = *file = calloc(1, sizeof *f);
-    enum sq_status status = f ? open_file(f, path, option, &inner) : SQ_NO_MEMORY(&inner, "a file");
-    if (status != SQ_OK) {
-        sqsim_file_close(f);
-        *file = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(file, "a file", open_file(*file, path, option, &inner), sqsim_file_close);
 }
 
 void sqsim_file_close(sqsim_file *file)
@@ -150,8 +134,7 @@ void sqsim_file_close(sqsim_file *file)
     if (!file)
         return;
     sq_layer_file_close(&file->layers);
-    free(file->path);
-    free(file);
+    SQ_FREE(file->path, file);
 }
 
 size_t sqsim_file_n_layers(const sqsim_file *file)
@@ -174,9 +157,8 @@ const char *sqsim_file_name(const sqsim_file *file, size_t i)
 static enum sq_status load(const struct sqsim_file *f, size_t i, struct sqsim_layer *l,
                            struct sq_error *err)
 {
-    if (i >= sqsim_file_n_layers(f))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "layer = %zu, need 0..%zu", i,
-                       sqsim_file_n_layers(f) - 1);
+    SQ_FAIL_IF(i >= sqsim_file_n_layers(f), err, SQ_ERR_RANGE, "layer = %zu, need 0..%zu", i,
+               sqsim_file_n_layers(f) - 1);
     l->recipe = f->layers.recipe;
     l->is_loaded = true;
     return sq_layer_file_load(&f->layers, i, &l->quant, err);
@@ -186,14 +168,7 @@ enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer 
                                   struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
-    enum sq_status status = l ? load(file, i, l, &inner) : SQ_NO_MEMORY(&inner, "a layer");
-    if (status != SQ_OK) {
-        free(l);
-        *layer = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(layer, "a layer", load(file, i, *layer, &inner), free);
 }
 
 enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err)

@@ -45,8 +45,7 @@ static enum sq_status calibrate(struct known *known, const struct sq_recipe *r, 
     const unsigned needs = sq_recipe_needs(r);
     if (!sq_recipe_needs_calibration(r))
         return SQ_OK;
-    if (!x || m == 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "this format needs calibration tokens x[m][k]");
+    SQ_FAIL_IF(!x || m == 0, err, SQ_ERR_ARG, "this format needs calibration tokens x[m][k]");
     SQ_TRY(check_size("m", m, err));
     SQ_TRY(sq_calibration_init(&known->calibration, k, (needs & SQ_NEED_HESSIAN) == SQ_NEED_HESSIAN,
                                err));
@@ -71,11 +70,10 @@ static enum sq_status encode(const struct sqsim_format *format, const float *w, 
     const struct sq_recipe *r = &format->recipe;
     struct known known = {0};
     struct sq_quant_input in = {0};
-    if (format->purpose != SQSIM_VALUES)
-        return SQ_FAIL(err, SQ_ERR_ARG, "the format was made for SQSIM_TIME, need SQSIM_VALUES");
-    if (sq_layer_scan_is_needed(r))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "thresholds = greedy and dense-layers compare the layers of a model");
+    SQ_FAIL_IF(format->purpose != SQSIM_VALUES, err, SQ_ERR_ARG,
+               "the format was made for SQSIM_TIME, need SQSIM_VALUES");
+    SQ_FAIL_IF(sq_layer_scan_is_needed(r), err, SQ_ERR_UNSUPPORTED,
+               "thresholds = greedy and dense-layers compare the layers of a model");
     SQ_TRY(check_size("n", n, err));
     SQ_TRY(check_size("k", k, err));
     layer->recipe = *r;
@@ -84,8 +82,7 @@ static enum sq_status encode(const struct sqsim_format *format, const float *w, 
     SQ_THEN(status, sq_quant_layer_init(&layer->quant, r, w, n, k, &in, err));
     sq_calibration_free(&known.calibration);
     sq_factor_free(&known.factor);
-    free(known.sigma);
-    free(known.wx);
+    SQ_FREE(known.sigma, known.wx);
     return status;
 }
 
@@ -94,15 +91,7 @@ enum sqsim_status sqsim_encode(const sqsim_format *format, const float *w, size_
                                struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
-    enum sq_status status =
-        l ? encode(format, w, n, k, x, m, l, &inner) : SQ_NO_MEMORY(&inner, "a layer");
-    if (status != SQ_OK) {
-        free(l);
-        *layer = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(layer, "a layer", encode(format, w, n, k, x, m, *layer, &inner), free);
 }
 
 void sqsim_layer_free(sqsim_layer *layer)

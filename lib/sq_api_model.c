@@ -30,14 +30,7 @@ static enum sq_status open_model(struct sqsim_model *m, const char *path, struct
 enum sqsim_status sqsim_model_open(const char *path, sqsim_model **model, struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_model *m = *model = calloc(1, sizeof *m);
-    enum sq_status status = m ? open_model(m, path, &inner) : SQ_NO_MEMORY(&inner, "a model");
-    if (status != SQ_OK) {
-        sqsim_model_close(m);
-        *model = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(model, "a model", open_model(*model, path, &inner), sqsim_model_close);
 }
 
 void sqsim_model_close(sqsim_model *model)
@@ -45,9 +38,7 @@ void sqsim_model_close(sqsim_model *model)
     if (!model)
         return;
     sq_checkpoint_close(&model->ck);
-    free(model->path);
-    free(model->file);
-    free(model);
+    SQ_FREE(model->path, model->file, model);
 }
 
 size_t sqsim_model_n_tensors(const sqsim_model *model)
@@ -73,9 +64,8 @@ size_t sqsim_model_tensor_shape(const sqsim_model *model, size_t i, size_t shape
 static enum sq_status read_tensor(const struct sqsim_model *m, size_t i, float *out,
                                   struct sq_error *err)
 {
-    if (i >= sqsim_model_n_tensors(m))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "tensor = %zu, need 0..%zu", i,
-                       sqsim_model_n_tensors(m) - 1);
+    SQ_FAIL_IF(i >= sqsim_model_n_tensors(m), err, SQ_ERR_RANGE, "tensor = %zu, need 0..%zu", i,
+               sqsim_model_n_tensors(m) - 1);
     const struct sq_tensor *t = &m->ck.tensor[i];
     for (size_t l = 0; l < m->ck.n_layers; l++) // whose rows may lie otherwise
         if (m->ck.layer[l].weight == t)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures of sqsim.h: the cycle model, and a model evaluated.
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,9 +29,8 @@ static enum sq_status dot(const char *rule, const char *type, const char *const 
     SQ_CLOSED(sq_sum_operands_free) struct sq_sum_operands o = {0};
     while (t->name && strcmp(t->name, type) != 0)
         t++;
-    if (!t->name)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "type = %.40s, need fp16, bf16, e4m3 or another of SPEC Q.11", type);
+    SQ_FAIL_IF(!t->name, err, SQ_ERR_ARG,
+               "type = %.40s, need fp16, bf16, e4m3 or another of SPEC Q.11", type);
     SQ_TRY(sq_sum_device_find(rule, type, &d, &r, err));
     SQ_TRY(sq_sum_operands_read(t, code[0], code[1], code[2], &o, err));
     *sum = (float)sq_sum(r, o.a, o.ea, o.b, o.eb, o.n, o.c, NULL, NULL);
@@ -56,8 +53,7 @@ static enum sq_status on_core(const struct sq_recipe *r, const struct sq_gemm *g
     struct sq_core_config core = sq_core_config_default();
     const struct sq_format format = sq_recipe_banks(r);
     struct sq_job job;
-    if (!sq_cost_is_core(r))
-        return SQ_FAIL(err, SQ_ERR_ARG, "format %s needs a machine", r->format->name);
+    SQ_FAIL_IF(!sq_cost_is_core(r), err, SQ_ERR_ARG, "format %s needs a machine", r->format->name);
     core.act_bits = sq_recipe_act_bits(r);
     core.high_bits = format.high_bits;
     core.low_bits = format.low_bits;
@@ -107,12 +103,12 @@ static enum sq_status time_gemm(const sqsim_format *format, const char *machine,
                                 struct sq_error *err)
 {
     const uint64_t size[] = {g->m, g->n, g->k};
-    if (format->purpose != SQSIM_TIME)
-        return SQ_FAIL(err, SQ_ERR_ARG, "the format was made for SQSIM_VALUES, need SQSIM_TIME");
+    SQ_FAIL_IF(format->purpose != SQSIM_TIME, err, SQ_ERR_ARG,
+               "the format was made for SQSIM_VALUES, need SQSIM_TIME");
     for (unsigned i = 0; i < 3; i++)
-        if (size[i] < 1 || size[i] > SQ_GEMM_MAX)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "%c = %llu, need 1..%llu", "mnk"[i],
-                           (unsigned long long)size[i], (unsigned long long)SQ_GEMM_MAX);
+        SQ_FAIL_IF(size[i] < 1 || size[i] > SQ_GEMM_MAX, err, SQ_ERR_RANGE,
+                   "%c = %llu, need 1..%llu", "mnk"[i], (unsigned long long)size[i],
+                   (unsigned long long)SQ_GEMM_MAX);
     SQ_TRY(sq_cost_check(&format->recipe, err));
     return machine ? on_machine(&format->recipe, machine, g, f, err)
                    : on_core(&format->recipe, g, f, err);
@@ -158,8 +154,8 @@ static enum sq_status read_tokens(const struct evaluation *e, const char *path, 
                                   struct sq_error *err)
 {
     char beside[4096];
-    if (strlen(e->model) > sizeof beside - 96)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "path of the model is longer than 4000 bytes");
+    SQ_FAIL_IF(strlen(e->model) > sizeof beside - 96, err, SQ_ERR_RANGE,
+               "path of the model is longer than 4000 bytes");
     sq_tokens_beside(e->model, usual, beside, sizeof beside);
     return sq_tokens_read(t, path ? path : beside, c->vocab_size, c->max_position, err);
 }

@@ -18,10 +18,7 @@ void sqsim_points_free(sqsim_points *points)
 {
     for (size_t i = 0; points && i < points->n; i++) {
         const struct sq_api_point *p = &points->point[i];
-        free(p->sweep);
-        free(p->parameters);
-        free(p->measures);
-        free(p->provenance);
+        SQ_FREE(p->sweep, p->parameters, p->measures, p->provenance);
     }
     if (points)
         free(points->point);
@@ -66,14 +63,7 @@ enum sqsim_status sqsim_points_read(const char *path, sqsim_points **points,
                                     struct sqsim_error *err)
 {
     SQ_API_ENTER();
-    struct sq_error inner;
-    struct sqsim_points *p = *points = calloc(1, sizeof *p);
-    enum sq_status status = p ? read_points(path, p, &inner) : SQ_NO_MEMORY(&inner, "points");
-    if (status != SQ_OK) {
-        sqsim_points_free(p);
-        *points = NULL;
-    }
-    return sq_api_status(status, &inner, err);
+    SQ_API_MAKE(points, "points", read_points(path, *points, &inner), sqsim_points_free);
 }
 
 size_t sqsim_points_n(const sqsim_points *points)

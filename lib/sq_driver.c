@@ -39,10 +39,13 @@ enum sq_driver_result sq_driver_probe(const struct sq_driver *d, struct sq_drive
     return SQ_DRIVER_OK;
 }
 
-// The addresses of a descriptor, in two halves each.
-static void put_addresses(uint32_t *word, uint64_t act, uint64_t weight, uint64_t row_scale,
-                          uint64_t col_scale, uint64_t out)
+// The kind of a descriptor and its addresses, in two halves each; zeros in its other words.
+static void begin(uint32_t *word, uint32_t kind, uint64_t act, uint64_t weight, uint64_t row_scale,
+                  uint64_t col_scale, uint64_t out)
 {
+    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
+        word[i] = 0;
+    word[SQ_DESC_KIND_OFFSET / 4] = kind;
     word[SQ_DESC_ACT_OFFSET / 4] = (uint32_t)act;
     word[SQ_DESC_WEIGHT_OFFSET / 4] = (uint32_t)weight;
     word[SQ_DESC_ROW_SCALE_OFFSET / 4] = (uint32_t)row_scale;
@@ -57,11 +60,9 @@ static void put_addresses(uint32_t *word, uint64_t act, uint64_t weight, uint64_
 
 void sq_driver_describe(const struct sq_driver_layer *l, uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
 {
-    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
-        word[i] = 0;
-    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_VALUE, SQ_DESC_KIND_KIND) |
-                                    PUT(l->cols_outer != 0, SQ_DESC_KIND_COLS_OUTER);
-    put_addresses(word, l->act, l->weight, l->row_scale, l->col_scale, l->out);
+    const uint32_t kind = PUT(SQ_DESC_KIND_VALUE, SQ_DESC_KIND_KIND) |
+                          PUT(l->cols_outer != 0, SQ_DESC_KIND_COLS_OUTER);
+    begin(word, kind, l->act, l->weight, l->row_scale, l->col_scale, l->out);
     word[SQ_DESC_TILES_OFFSET / 4] =
         PUT(l->rows, SQ_DESC_TILES_ROWS) | PUT(l->cols, SQ_DESC_TILES_COLS);
     word[SQ_DESC_BLOCK_OFFSET / 4] =
@@ -74,11 +75,9 @@ void sq_driver_describe(const struct sq_driver_layer *l, uint32_t word[SQ_DRIVER
 void sq_driver_describe_encoder(const struct sq_driver_encoder *e,
                                 uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
 {
-    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
-        word[i] = 0;
-    word[SQ_DESC_KIND_OFFSET / 4] =
+    const uint32_t kind =
         PUT(SQ_DESC_KIND_ENCODE, SQ_DESC_KIND_KIND) | PUT(e->codes != 0, SQ_DESC_KIND_CODES);
-    put_addresses(word, e->act, 0, e->row_scale, 0, e->out);
+    begin(word, kind, e->act, 0, e->row_scale, 0, e->out);
     word[SQ_DESC_TILES_OFFSET / 4] =
         PUT(e->rows, SQ_DESC_TILES_ROWS) | PUT(e->cols, SQ_DESC_TILES_COLS);
     word[SQ_DESC_BEATS_OFFSET / 4] = PUT(e->beats, SQ_DESC_BEATS_BEATS);
@@ -87,10 +86,7 @@ void sq_driver_describe_encoder(const struct sq_driver_encoder *e,
 void sq_driver_describe_vector(const struct sq_driver_vector *v,
                                uint32_t word[SQ_DRIVER_DESCRIPTOR_WORDS])
 {
-    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
-        word[i] = 0;
-    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_VECTOR, SQ_DESC_KIND_KIND);
-    put_addresses(word, v->a, v->b, v->c, v->red, v->y);
+    begin(word, PUT(SQ_DESC_KIND_VECTOR, SQ_DESC_KIND_KIND), v->a, v->b, v->c, v->red, v->y);
     word[SQ_DESC_TILES_OFFSET / 4] = PUT(v->rows, SQ_DESC_TILES_ROWS);
     word[SQ_DESC_BLOCK_OFFSET / 4] = v->n;
     word[SQ_DESC_BEATS_OFFSET / 4] =
@@ -120,10 +116,7 @@ const char *sq_driver_describe_attend(const struct sq_driver_chip *chip,
     const uint32_t bus = chip->bus_nbytes;
     const uint32_t lanes = chip->attend_bits == 8 ? bus : bus / 2;
     const uint32_t row = 4 * a->size, cached = chip->attend_bits == 8 ? a->size + bus : 2 * a->size;
-    for (unsigned i = 0; i < SQ_DRIVER_DESCRIPTOR_WORDS; i++)
-        word[i] = 0;
-    word[SQ_DESC_KIND_OFFSET / 4] = PUT(SQ_DESC_KIND_ATTEND, SQ_DESC_KIND_KIND);
-    put_addresses(word, a->q, a->k, a->v, 0, a->y);
+    begin(word, PUT(SQ_DESC_KIND_ATTEND, SQ_DESC_KIND_KIND), a->q, a->k, a->v, 0, a->y);
     word[SQ_DESC_TILES_OFFSET / 4] =
         PUT(a->queries, SQ_DESC_TILES_ROWS) | PUT(a->size, SQ_DESC_TILES_COLS);
     word[SQ_DESC_BLOCK_OFFSET / 4] = a->keys;

@@ -48,6 +48,12 @@ enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const c
 
 // return SQ_FAIL(err, SQ_ERR_RANGE, "bank = %u, need 4..128", bank);
 #define SQ_FAIL(err, status, ...) sq_error_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
+// The same as a statement: SQ_FAIL_IF(bank == 0, err, SQ_ERR_RANGE, "bank = 0, need 4..128");
+#define SQ_FAIL_IF(is, err, status, ...)                                                           \
+    do {                                                                                           \
+        if (is)                                                                                    \
+            return SQ_FAIL(err, status, __VA_ARGS__);                                              \
+    } while (0)
 
 // Says what could not be allocated: return SQ_NO_MEMORY(err, "%zu layers", n);
 #define SQ_NO_MEMORY(err, ...) SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for " __VA_ARGS__)
@@ -82,3 +88,12 @@ enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const c
 #define SQ_CLOSED(close) __attribute__((cleanup(close)))
 #define SQ_FREED SQ_CLOSED(sq_free_at)
 void sq_free_at(const void *pointer); // frees what the pointer there points to
+// Several at once: SQ_FREE(s->codes, s->scale, s);
+#define SQ_FREE(...)                                                                               \
+    do {                                                                                           \
+        void *const each_[] = {__VA_ARGS__};                                                       \
+        for (size_t i_ = 0; i_ < sizeof each_ / sizeof each_[0]; i_++)                             \
+            sq_free_at(&each_[i_]);                                                                \
+    } while (0)
+// Undoes what a function began where a later step failed: return SQ_ELSE(status, sq_file_close(f));
+#define SQ_ELSE(status, undo) ((status) == SQ_OK ? SQ_OK : ((undo), (status)))

@@ -15,16 +15,14 @@ bool sq_meta24_decode(unsigned nibble, unsigned *i0, unsigned *i1)
 enum sq_status sq_meta24_encode(const int8_t *w, size_t k, int8_t *value, uint8_t *nibble,
                                 struct sq_error *err)
 {
-    if (k % 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", k);
+    SQ_FAIL_IF(k % 4 != 0, err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", k);
     for (size_t g = 0; g < k / 4; g++) {
         unsigned index[2] = {0, 0}, n = 0;
         for (unsigned i = 0; i < 4; i++) {
             if (w[4 * g + i] == 0)
                 continue;
-            if (n == 2)
-                return SQ_FAIL(err, SQ_ERR_MASK_COUNT,
-                               "columns %zu..%zu hold more than two non-zeros", 4 * g, 4 * g + 3);
+            SQ_FAIL_IF(n == 2, err, SQ_ERR_MASK_COUNT,
+                       "columns %zu..%zu hold more than two non-zeros", 4 * g, 4 * g + 3);
             index[n++] = i;
         }
         if (n < 2) { // canonical: the single one second, unless it stands at 0

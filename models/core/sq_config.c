@@ -2,6 +2,9 @@
 // Checks formats and cores, and derives what follows from their fields (sq_config.h).
 #include "models/core/sq_config.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct sq_format sq_format_default(void)
 {
     return (struct sq_format){
@@ -32,11 +35,10 @@ static bool is_high_per_bank(unsigned bank, unsigned k)
 static enum sq_status check_bank(unsigned high, unsigned low, unsigned bank, unsigned k,
                                  struct sq_error *err)
 {
-    if (!is_pair(high, low))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "high-bits/low-bits = %u/%u, need 8/4, 8/3, 8/2, 4/3 or 4/2", high, low);
-    if (!is_bank(bank))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "bank = %u, need 4, 8, 16, 32, 64 or 128", bank);
+    SQ_FAIL_IF(!is_pair(high, low), err, SQ_ERR_UNSUPPORTED,
+               "high-bits/low-bits = %u/%u, need 8/4, 8/3, 8/2, 4/3 or 4/2", high, low);
+    SQ_FAIL_IF(!is_bank(bank), err, SQ_ERR_UNSUPPORTED, "bank = %u, need 4, 8, 16, 32, 64 or 128",
+               bank);
     if (!is_high_per_bank(bank, k))
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
@@ -47,12 +49,10 @@ static enum sq_status check_bank(unsigned high, unsigned low, unsigned bank, uns
 enum sq_status sq_format_check(const struct sq_format *f, struct sq_error *err)
 {
     SQ_TRY(check_bank(f->high_bits, f->low_bits, f->bank, f->high_per_bank, err));
-    if (f->group != 0 && f->group != 32 && f->group != 64 && f->group != 128)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (whole row)",
-                       f->group);
-    if (f->group % f->bank != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "group = %u is no multiple of bank = %u", f->group,
-                       f->bank);
+    SQ_FAIL_IF(f->group != 0 && f->group != 32 && f->group != 64 && f->group != 128, err,
+               SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (whole row)", f->group);
+    SQ_FAIL_IF(f->group % f->bank != 0, err, SQ_ERR_SHAPE, "group = %u is no multiple of bank = %u",
+               f->group, f->bank);
     return SQ_OK;
 }
 
@@ -60,16 +60,15 @@ enum sq_status sq_format_high_per_bank(unsigned bank, double sparsity, unsigned 
                                        struct sq_error *err)
 {
     static const double legal[] = {.5, .75, .875, .9375};
-    if (!is_bank(bank))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "bank = %u, need 4, 8, 16, 32, 64 or 128", bank);
+    SQ_FAIL_IF(!is_bank(bank), err, SQ_ERR_UNSUPPORTED, "bank = %u, need 4, 8, 16, 32, 64 or 128",
+               bank);
     for (unsigned i = 0; i < 4; i++) {
         if (sparsity != legal[i])
             continue;
         *k = bank >> (i + 1);
-        if (*k == 0)
-            return SQ_FAIL(err, SQ_ERR_SHAPE,
-                           "sparsity = %g leaves no high code in bank = %u, need bank >= %u",
-                           sparsity, bank, 1u << (i + 1));
+        SQ_FAIL_IF(*k == 0, err, SQ_ERR_SHAPE,
+                   "sparsity = %g leaves no high code in bank = %u, need bank >= %u", sparsity,
+                   bank, 1u << (i + 1));
         return SQ_OK;
     }
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "sparsity = %g, need 0.5, 0.75, 0.875 or 0.9375",
@@ -113,18 +112,15 @@ enum sq_status sq_core_config_check(const struct sq_core_config *c, struct sq_er
         {"high-lanes", c->high_lanes, 64},
     };
     for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
-        if (size[i].value < 1 || size[i].value > size[i].max)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "%s = %u, need 1..%u", size[i].name, size[i].value,
-                           size[i].max);
-    if (c->act_bits != 4 && c->act_bits != 8)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 4 or 8", c->act_bits);
-    if (c->gather != SQ_GATHER_CROSSBAR && c->gather != SQ_GATHER_LOG)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "gather = %d, need crossbar or log",
-                       (int)c->gather);
+        SQ_FAIL_IF(size[i].value < 1 || size[i].value > size[i].max, err, SQ_ERR_RANGE,
+                   "%s = %u, need 1..%u", size[i].name, size[i].value, size[i].max);
+    SQ_FAIL_IF(c->act_bits != 4 && c->act_bits != 8, err, SQ_ERR_UNSUPPORTED,
+               "act-bits = %u, need 4 or 8", c->act_bits);
+    SQ_FAIL_IF(c->gather != SQ_GATHER_CROSSBAR && c->gather != SQ_GATHER_LOG, err,
+               SQ_ERR_UNSUPPORTED, "gather = %d, need crossbar or log", (int)c->gather);
     SQ_TRY(check_bank(c->high_bits, c->low_bits, c->bank, c->high_per_bank, err));
-    if (c->high_lanes > c->bank)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "high-lanes = %u, need <= bank = %u", c->high_lanes,
-                       c->bank);
+    SQ_FAIL_IF(c->high_lanes > c->bank, err, SQ_ERR_RANGE, "high-lanes = %u, need <= bank = %u",
+               c->high_lanes, c->bank);
     return SQ_OK;
 }
 

@@ -4,9 +4,6 @@
 // derived from these fields.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "models/sq_status.h"
 
 #define SQ_BANK_MIN 4u

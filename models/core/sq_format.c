@@ -4,7 +4,6 @@
 #include "models/core/sq_format.h"
 
 #include <assert.h>
-#include <math.h>
 
 // ---- integers -------------------------------------------------------------------------------
 

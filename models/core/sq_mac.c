@@ -16,9 +16,8 @@ static enum sq_status quantize_token(const float *x, size_t token, size_t k_orig
     float amax[2];
     sq_grid_amax(x, NULL, k_orig, amax);
     for (size_t i = 0; !isfinite(amax[0]) && i < k_orig; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", token,
-                           i, (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE,
+                   "x[%zu][%zu] = %g, need a finite number", token, i, (double)x[i]);
     *s_a = sq_scale_from_amax(amax[0], act_bits);
     for (size_t i = 0; i < k_orig; i += CHUNK) {
         const size_t n = k_orig - i < CHUNK ? k_orig - i : CHUNK;
@@ -33,12 +32,11 @@ static enum sq_status quantize_token(const float *x, size_t token, size_t k_orig
 enum sq_status sq_act_quantize(const float *x, size_t m, size_t k_orig, size_t k, unsigned act_bits,
                                int8_t *codes, float *s_a, struct sq_error *err)
 {
-    if (act_bits != 4 && act_bits != 8)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 4 or 8", act_bits);
-    if (m == 0 || k_orig == 0 || k_orig > k)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "M = %zu, K = %zu of which %zu are real, need 1 <= real <= K and M >= 1", m,
-                       k, k_orig);
+    SQ_FAIL_IF(act_bits != 4 && act_bits != 8, err, SQ_ERR_UNSUPPORTED,
+               "act-bits = %u, need 4 or 8", act_bits);
+    SQ_FAIL_IF(m == 0 || k_orig == 0 || k_orig > k, err, SQ_ERR_SHAPE,
+               "M = %zu, K = %zu of which %zu are real, need 1 <= real <= K and M >= 1", m, k,
+               k_orig);
     for (size_t token = 0; token < m; token++) {
         int8_t *row = codes + token * k;
         SQ_TRY(quantize_token(x + token * k_orig, token, k_orig, act_bits, row, &s_a[token], err));

@@ -14,18 +14,16 @@ bool sq_scale_is_valid(float s)
 static enum sq_status check_shape(const struct sq_matrix *m, struct sq_error *err)
 {
     const struct sq_format *f = &m->format;
-    if (m->n == 0 || m->k == 0 || m->k_orig == 0 || m->k_orig > m->k)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "N = %zu, K = %zu of which %zu are real, need 1 <= real <= K and N >= 1",
-                       m->n, m->k, m->k_orig);
-    if (m->k % f->bank != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu is no multiple of bank = %u", m->k, f->bank);
-    if (f->group && m->k % f->group != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu is no multiple of group = %u", m->k, f->group);
-    if (sq_group_len(f, m->k) > SQ_GROUP_LEN_MAX)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "scale group of %zu elements, need <= %u for an exact INT32 sum",
-                       sq_group_len(f, m->k), SQ_GROUP_LEN_MAX);
+    SQ_FAIL_IF(m->n == 0 || m->k == 0 || m->k_orig == 0 || m->k_orig > m->k, err, SQ_ERR_SHAPE,
+               "N = %zu, K = %zu of which %zu are real, need 1 <= real <= K and N >= 1", m->n, m->k,
+               m->k_orig);
+    SQ_FAIL_IF(m->k % f->bank != 0, err, SQ_ERR_SHAPE, "K = %zu is no multiple of bank = %u", m->k,
+               f->bank);
+    SQ_FAIL_IF(f->group && m->k % f->group != 0, err, SQ_ERR_SHAPE,
+               "K = %zu is no multiple of group = %u", m->k, f->group);
+    SQ_FAIL_IF(sq_group_len(f, m->k) > SQ_GROUP_LEN_MAX, err, SQ_ERR_UNSUPPORTED,
+               "scale group of %zu elements, need <= %u for an exact INT32 sum",
+               sq_group_len(f, m->k), SQ_GROUP_LEN_MAX);
     return SQ_OK;
 }
 
@@ -33,9 +31,8 @@ static enum sq_status check_shape(const struct sq_matrix *m, struct sq_error *er
 static enum sq_status check_len(const char *name, size_t got, size_t n, size_t per_row,
                                 struct sq_error *err)
 {
-    if (got % n != 0 || got / n != per_row)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN, "%s has %zu elements, need %zu rows of %zu", name,
-                       got, n, per_row);
+    SQ_FAIL_IF(got % n != 0 || got / n != per_row, err, SQ_ERR_STREAM_LEN,
+               "%s has %zu elements, need %zu rows of %zu", name, got, n, per_row);
     return SQ_OK;
 }
 
@@ -43,9 +40,9 @@ static enum sq_status check_scales(const char *name, const float *s, size_t row,
                                    struct sq_error *err)
 {
     for (size_t g = 0; g < n_groups; g++)
-        if (!sq_scale_is_valid(s[row * n_groups + g]))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "row %zu group %zu: %s = %g, need finite and > 0",
-                           row, g, name, (double)s[row * n_groups + g]);
+        SQ_FAIL_IF(!sq_scale_is_valid(s[row * n_groups + g]), err, SQ_ERR_SCALE,
+                   "row %zu group %zu: %s = %g, need finite and > 0", row, g, name,
+                   (double)s[row * n_groups + g]);
     return SQ_OK;
 }
 
@@ -55,9 +52,8 @@ static enum sq_status check_padding(const char *name, const uint8_t *stream, siz
 {
     const unsigned used = (unsigned)(n_codes % 8 * bits % 8); // bits used in the last byte, 0 = all
     const uint8_t last = stream[sq_packed_nbytes(n_codes, bits) - 1];
-    if (used != 0 && last >> used != 0)
-        return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu: last byte of %s is 0x%02x, need bits %u..7 0",
-                       row, name, last, used);
+    SQ_FAIL_IF(used != 0 && last >> used != 0, err, SQ_ERR_PADDING,
+               "row %zu: last byte of %s is 0x%02x, need bits %u..7 0", row, name, last, used);
     return SQ_OK;
 }
 
@@ -69,9 +65,8 @@ static enum sq_status check_mask_counts(const struct sq_format *f, const uint8_t
         unsigned count = 0;
         for (size_t i = bank * f->bank; i < (bank + 1) * f->bank; i++)
             count += sq_bits_get(lo, i, f->low_bits) == mc;
-        if (count != f->high_per_bank)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "row %zu bank %zu: %u mask codes, need %u", row,
-                           bank, count, f->high_per_bank);
+        SQ_FAIL_IF(count != f->high_per_bank, err, SQ_ERR_MASK_COUNT,
+                   "row %zu bank %zu: %u mask codes, need %u", row, bank, count, f->high_per_bank);
     }
     return SQ_OK;
 }
@@ -81,10 +76,9 @@ static enum sq_status check_high_codes(const struct sq_format *f, const uint8_t 
 {
     const int illegal = sq_mask_code(f->high_bits);
     for (size_t c = 0; c < n_codes; c++)
-        if (sq_bits_get(hi, c, f->high_bits) == illegal)
-            return SQ_FAIL(err, SQ_ERR_CODE, "row %zu bank %zu: high code %zu is %d, need %d..%d",
-                           row, c / f->high_per_bank, c % f->high_per_bank, illegal, illegal + 1,
-                           sq_qmax(f->high_bits));
+        SQ_FAIL_IF(sq_bits_get(hi, c, f->high_bits) == illegal, err, SQ_ERR_CODE,
+                   "row %zu bank %zu: high code %zu is %d, need %d..%d", row, c / f->high_per_bank,
+                   c % f->high_per_bank, illegal, illegal + 1, sq_qmax(f->high_bits));
     return SQ_OK;
 }
 

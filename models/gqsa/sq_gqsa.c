@@ -35,32 +35,30 @@ size_t sq_gqsa_zero_nbytes(size_t nnz)
 enum sq_status sq_gqsa_check_shape(const struct sq_gqsa *m, struct sq_error *err)
 {
     const unsigned g = m->group;
-    if (g < 4 || g > 128 || (g & (g - 1)) != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
-    if (m->bits != 0 && m->bits != 4 && m->bits != 8 && m->bits != 16)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "bits = %u of a value, need 4, 8 or 16", m->bits);
-    if (m->n == 0 || m->k == 0 || m->k % g != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu, need rows and a multiple of %u", m->n,
-                       m->k, g);
-    if (m->k_orig == 0 || m->k != sq_gqsa_padded(m->k_orig, g))
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu is padded to %zu, not to %zu", m->k_orig,
-                       sq_gqsa_padded(m->k_orig, g), m->k);
-    if (m->k / g > MAX_COLUMNS)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K / G = %zu, need 1..%d", m->k / g, MAX_COLUMNS);
+    SQ_FAIL_IF(g < 4 || g > 128 || (g & (g - 1)) != 0, err, SQ_ERR_UNSUPPORTED,
+               "group = %u, need 4, 8, 16, 32, 64 or 128", g);
+    SQ_FAIL_IF(m->bits != 0 && m->bits != 4 && m->bits != 8 && m->bits != 16, err,
+               SQ_ERR_UNSUPPORTED, "bits = %u of a value, need 4, 8 or 16", m->bits);
+    SQ_FAIL_IF(m->n == 0 || m->k == 0 || m->k % g != 0, err, SQ_ERR_SHAPE,
+               "N x K = %zu x %zu, need rows and a multiple of %u", m->n, m->k, g);
+    SQ_FAIL_IF(m->k_orig == 0 || m->k != sq_gqsa_padded(m->k_orig, g), err, SQ_ERR_SHAPE,
+               "K = %zu is padded to %zu, not to %zu", m->k_orig, sq_gqsa_padded(m->k_orig, g),
+               m->k);
+    SQ_FAIL_IF(m->k / g > MAX_COLUMNS, err, SQ_ERR_SHAPE, "K / G = %zu, need 1..%d", m->k / g,
+               MAX_COLUMNS);
     return SQ_OK;
 }
 
 static enum sq_status validate_offsets(const struct sq_gqsa *m, struct sq_error *err)
 {
-    if (m->row_index[0] != 0)
-        return SQ_FAIL(err, SQ_ERR_OFFSETS, "row_index[0] = %u, need 0", m->row_index[0]);
+    SQ_FAIL_IF(m->row_index[0] != 0, err, SQ_ERR_OFFSETS, "row_index[0] = %u, need 0",
+               m->row_index[0]);
     for (size_t r = 0; r < m->n; r++)
-        if (m->row_index[r + 1] < m->row_index[r])
-            return SQ_FAIL(err, SQ_ERR_OFFSETS, "row_index[%zu] = %u, need at least %u", r + 1,
-                           m->row_index[r + 1], m->row_index[r]);
-    if (m->row_index[m->n] != m->nnz)
-        return SQ_FAIL(err, SQ_ERR_OFFSETS, "row_index[%zu] = %u, need %zu, the groups kept", m->n,
-                       m->row_index[m->n], m->nnz);
+        SQ_FAIL_IF(m->row_index[r + 1] < m->row_index[r], err, SQ_ERR_OFFSETS,
+                   "row_index[%zu] = %u, need at least %u", r + 1, m->row_index[r + 1],
+                   m->row_index[r]);
+    SQ_FAIL_IF(m->row_index[m->n] != m->nnz, err, SQ_ERR_OFFSETS,
+               "row_index[%zu] = %u, need %zu, the groups kept", m->n, m->row_index[m->n], m->nnz);
     return SQ_OK;
 }
 
@@ -69,24 +67,21 @@ static enum sq_status validate_group(const struct sq_gqsa *m, size_t row, size_t
 {
     const unsigned at = m->groups[e];
     const float scale = sq_gqsa_scale(m, e);
-    if (at >= m->k / m->group)
-        return SQ_FAIL(err, SQ_ERR_INDEX, "groups[%zu] = %u, need 0..%zu", e, at,
-                       m->k / m->group - 1);
-    if (e > m->row_index[row] && at <= m->groups[e - 1])
-        return SQ_FAIL(err, SQ_ERR_INDEX, "groups[%zu] = %u after %u in row %zu, need ascending", e,
-                       at, m->groups[e - 1], row);
-    if (!isfinite(scale) || !(scale > 0))
-        return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] = %g, need finite and > 0", e, (double)scale);
-    if (m->bits != 16 && m->zero[e] > sq_gqsa_max_code(m))
-        return SQ_FAIL(err, SQ_ERR_CODE, "zero[%zu] = %u, need 0..%u", e, m->zero[e],
-                       sq_gqsa_max_code(m));
+    SQ_FAIL_IF(at >= m->k / m->group, err, SQ_ERR_INDEX, "groups[%zu] = %u, need 0..%zu", e, at,
+               m->k / m->group - 1);
+    SQ_FAIL_IF(e > m->row_index[row] && at <= m->groups[e - 1], err, SQ_ERR_INDEX,
+               "groups[%zu] = %u after %u in row %zu, need ascending", e, at, m->groups[e - 1],
+               row);
+    SQ_FAIL_IF(!isfinite(scale) || !(scale > 0), err, SQ_ERR_SCALE,
+               "scale[%zu] = %g, need finite and > 0", e, (double)scale);
+    SQ_FAIL_IF(m->bits != 16 && m->zero[e] > sq_gqsa_max_code(m), err, SQ_ERR_CODE,
+               "zero[%zu] = %u, need 0..%u", e, m->zero[e], sq_gqsa_max_code(m));
     for (size_t i = 0; i < m->group; i++) {
         const size_t column = at * (size_t)m->group + i;
-        if (!isfinite(sq_gqsa_value(m, e, i)))
-            return SQ_FAIL(err, SQ_ERR_CODE, "group %zu, column %zu: no finite number", e, column);
-        if (column >= m->k_orig && sq_gqsa_value(m, e, i) != 0)
-            return SQ_FAIL(err, SQ_ERR_PADDING, "group %zu, column %zu: padding is not zero", e,
-                           column);
+        SQ_FAIL_IF(!isfinite(sq_gqsa_value(m, e, i)), err, SQ_ERR_CODE,
+                   "group %zu, column %zu: no finite number", e, column);
+        SQ_FAIL_IF(column >= m->k_orig && sq_gqsa_value(m, e, i) != 0, err, SQ_ERR_PADDING,
+                   "group %zu, column %zu: padding is not zero", e, column);
     }
     return SQ_OK;
 }
@@ -156,10 +151,8 @@ void sq_gqsa_pack_zeros(const uint8_t *zero, size_t nnz, uint8_t *packed)
 enum sq_status sq_gqsa_unpack_zeros(const uint8_t *packed, size_t nnz, uint8_t *zero,
                                     struct sq_error *err)
 {
-    if (nnz % 2 != 0 && packed[nnz / 2] >> 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_PADDING,
-                       "the last byte of the zeros is 0x%02x, need an upper half of 0",
-                       packed[nnz / 2]);
+    SQ_FAIL_IF(nnz % 2 != 0 && packed[nnz / 2] >> 4 != 0, err, SQ_ERR_PADDING,
+               "the last byte of the zeros is 0x%02x, need an upper half of 0", packed[nnz / 2]);
     for (size_t e = 0; e < nnz; e++)
         zero[e] = (uint8_t)get_nibble(packed, e);
     return SQ_OK;
@@ -185,17 +178,15 @@ enum sq_status sq_gqsa_quantize_bits(unsigned bits, const float *w, size_t len, 
     const unsigned most = (1u << bits) - 1;
     float min = 0, max = 0;
     for (size_t i = 0; i < len; i++) {
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu] of a group = %g, need a finite number",
-                           i, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu] of a group = %g, need a finite number", i, (double)w[i]);
         min = fminf(min, w[i]);
         max = fmaxf(max, w[i]);
     }
     const float exact = max == min ? 1.0f : (max - min) / (float)most;
     const uint16_t rounded = sq_f32_to_f16(exact);
-    if (!sq_half_is_finite(rounded))
-        return SQ_FAIL(err, SQ_ERR_OVERFLOW, "scale = %g of a group, need at most 65504",
-                       (double)exact);
+    SQ_FAIL_IF(!sq_half_is_finite(rounded), err, SQ_ERR_OVERFLOW,
+               "scale = %g of a group, need at most 65504", (double)exact);
     *scale = rounded == 0 ? 1 : rounded; // 2^-24, SPEC 0.3
     const float s = sq_half_to_float(*scale), z = -rintf(min / s);
     *zero = (uint8_t)(z > (float)most ? (float)most : z);

@@ -15,7 +15,6 @@
 // Nothing here allocates.
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

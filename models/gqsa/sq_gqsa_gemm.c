@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of GQSA with binary32 activations for many tokens (SPEC F.5). A lane is a token, so
 // every output adds its columns and its groups in the order of sq_gqsa_gemv.
-#include <math.h>
 #include <string.h>
 
 #include "models/gqsa/sq_gqsa.h"

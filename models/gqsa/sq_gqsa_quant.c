@@ -63,11 +63,10 @@ enum sq_status sq_gqsa_prune(const double *score, size_t n, size_t columns, doub
                              bool is_row_balanced, uint8_t *is_kept, struct sq_error *err)
 {
     const size_t all = n * columns, at_once = is_row_balanced ? columns : all;
-    if (!(sparsity >= 0 && sparsity <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..1", sparsity);
+    SQ_FAIL_IF(!(sparsity >= 0 && sparsity <= 1), err, SQ_ERR_RANGE, "sparsity = %g, need 0..1",
+               sparsity);
     for (size_t i = 0; i < all; i++)
-        if (isnan(score[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "score of group %zu is no number", i);
+        SQ_FAIL_IF(isnan(score[i]), err, SQ_ERR_NON_FINITE, "score of group %zu is no number", i);
     SQ_FREED struct ranked *scratch = malloc(at_once * sizeof *scratch);
     SQ_NEED(scratch, err, "%zu groups", at_once);
     const size_t n_pruned = sq_gqsa_n_pruned(at_once, sparsity);
@@ -106,9 +105,8 @@ static enum sq_status encode_group(struct sq_gqsa *m, size_t e, const float *w, 
     uint8_t code[MAX_GROUP], zero;
     for (size_t i = 0; m->bits == 16 && i < m->group; i++) {
         const uint16_t half = sq_f32_to_f16(i < len ? w[i] : 0);
-        if (!sq_half_is_finite(half))
-            return SQ_FAIL(err, SQ_ERR_OVERFLOW, "w[%zu] of a group = %g, need at most 65504", i,
-                           (double)w[i]);
+        SQ_FAIL_IF(!sq_half_is_finite(half), err, SQ_ERR_OVERFLOW,
+                   "w[%zu] of a group = %g, need at most 65504", i, (double)w[i]);
         sq_gqsa_set_code(m, e, i, half);
     }
     if (m->bits == 16)
@@ -133,8 +131,8 @@ static enum sq_status encode_row(struct sq_gqsa *m, size_t row, const float *w,
         struct sq_error why;
         const size_t at = (size_t)m->groups[e] * m->group;
         const enum sq_status status = encode_group(m, e, w + at, real_columns(m, e), &why);
-        if (status != SQ_OK)
-            return SQ_FAIL(err, status, "row %zu, columns from %zu: %.160s", row, at, why.text);
+        SQ_FAIL_IF(status != SQ_OK, err, status, "row %zu, columns from %zu: %.160s", row, at,
+                   why.text);
     }
     return SQ_OK;
 }
@@ -269,15 +267,14 @@ static enum sq_status check(const struct sq_gqsa *m, const float *w, enum sq_gqs
                             struct sq_error *err)
 {
     SQ_TRY(sq_gqsa_check_shape(m, err));
-    if ((method != SQ_GQSA_RTN && !f) || (method == SQ_GQSA_LITE && (!c || !c->xtx)))
-        return SQ_FAIL(err, SQ_ERR_ARG, "this method needs calibration");
-    if (f && f->k != m->k_orig)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu of the weights, %zu of the Hessian", m->k_orig,
-                       f->k);
+    SQ_FAIL_IF((method != SQ_GQSA_RTN && !f) || (method == SQ_GQSA_LITE && (!c || !c->xtx)), err,
+               SQ_ERR_ARG, "this method needs calibration");
+    SQ_FAIL_IF(f && f->k != m->k_orig, err, SQ_ERR_SHAPE,
+               "K = %zu of the weights, %zu of the Hessian", m->k_orig, f->k);
     for (size_t i = 0; i < m->n * m->k_orig; i++)
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number",
-                           i / m->k_orig, i % m->k_orig, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu][%zu] = %g, need a finite number", i / m->k_orig, i % m->k_orig,
+                   (double)w[i]);
     return SQ_OK;
 }
 

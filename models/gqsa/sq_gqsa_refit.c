@@ -227,8 +227,6 @@ enum sq_status sq_gqsa_refit_row(struct sq_gqsa *m, size_t row, const double *h,
                                 b, product, product + 2 * k, scale, zero};
         *error = refit(&f);
     }
-    free(wide);
-    free(scale);
-    free(zero);
+    SQ_FREE(wide, scale, zero);
     return SQ_HAVE(is_done, err, "a row of %zu", k);
 }

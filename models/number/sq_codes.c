@@ -32,16 +32,16 @@ static enum sq_status check_same(const struct sq_codes *c, const struct sq_matri
                                  struct sq_error *err)
 {
     const struct sq_format *f = &m->format;
-    if ((c->grid.kind != SQ_GRID_OWN && c->grid.kind != SQ_GRID_TIED) ||
-        f->high_bits != c->grid.high_bits || f->low_bits != c->grid.low_bits ||
-        f->bank != c->bank || f->high_per_bank != c->high_per_bank)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s codes %u/%u bank %u are no SQ(%u,%u) with bank %u",
-                       sq_grid_name(c->grid.kind), c->grid.high_bits, c->grid.low_bits, c->bank,
-                       f->high_bits, f->low_bits, f->bank);
-    if (m->n != c->n || m->k != c->k || m->k_orig != c->k_orig || sq_group_len(f, m->k) != c->group)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "codes %zu x %zu by %zu, matrix %zu x %zu by %zu", c->n,
-                       c->k, c->group, m->n, m->k, sq_group_len(f, m->k));
+    SQ_FAIL_IF((c->grid.kind != SQ_GRID_OWN && c->grid.kind != SQ_GRID_TIED) ||
+                   f->high_bits != c->grid.high_bits || f->low_bits != c->grid.low_bits ||
+                   f->bank != c->bank || f->high_per_bank != c->high_per_bank,
+               err, SQ_ERR_UNSUPPORTED, "%s codes %u/%u bank %u are no SQ(%u,%u) with bank %u",
+               sq_grid_name(c->grid.kind), c->grid.high_bits, c->grid.low_bits, c->bank,
+               f->high_bits, f->low_bits, f->bank);
+    SQ_FAIL_IF(m->n != c->n || m->k != c->k || m->k_orig != c->k_orig ||
+                   sq_group_len(f, m->k) != c->group,
+               err, SQ_ERR_SHAPE, "codes %zu x %zu by %zu, matrix %zu x %zu by %zu", c->n, c->k,
+               c->group, m->n, m->k, sq_group_len(f, m->k));
     return SQ_OK;
 }
 
@@ -475,9 +475,8 @@ static enum sq_status check_finite(const char *what, const float *x, size_t row,
     float amax[2];
     sq_grid_amax(x, NULL, n, amax);
     for (size_t i = 0; !isfinite(amax[0]) && i < n; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "%s[%zu][%zu] = %g, need a finite number", what,
-                           row, i, (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE,
+                   "%s[%zu][%zu] = %g, need a finite number", what, row, i, (double)x[i]);
     return SQ_OK;
 }
 
@@ -504,9 +503,8 @@ static enum sq_status encode_q8_0_group(struct sq_codes *c, size_t row, size_t g
     float amax[2];
     sq_grid_amax(x, NULL, n, amax);
     const float d = amax[0] / 127, by = d > 0 ? 1 / d : 0, s = sq_half_round(d);
-    if (isinf(s))
-        return SQ_FAIL(err, SQ_ERR_NON_FINITE, "scale %zu of row %zu = %g, need at most 65504", g,
-                       row, (double)d);
+    SQ_FAIL_IF(isinf(s), err, SQ_ERR_NON_FINITE, "scale %zu of row %zu = %g, need at most 65504", g,
+               row, (double)d);
     c->s_lo[row * (c->k / c->group) + g] = c->s_hi[row * (c->k / c->group) + g] = s > 0 ? s : 1;
     for (size_t i = 0; i < n; i++)
         c->code[row * c->k + g * c->group + i] = s > 0 ? (int16_t)roundf(x[i] * by) : 0;

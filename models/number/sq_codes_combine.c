@@ -18,9 +18,9 @@ static void combine_shifted(const struct sq_codes *x, size_t token, const float 
 }
 
 // One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of n tokens.
-static inline __attribute__((always_inline)) void
-combine_body(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
-             const float *s_hi, sq_codes_sums *lo, sq_codes_sums *hi, sq_codes_outputs *y)
+SQ_LANES_BODY void combine_body(const struct sq_gemm_codes *j, size_t token, unsigned n,
+                                const float *s_lo, const float *s_hi, sq_codes_sums *lo,
+                                sq_codes_sums *hi, sq_codes_outputs *y)
 {
     if (j->w->grid.kind == SQ_GRID_OWN) {
         for (unsigned t = 0; t < n; t++)
@@ -48,10 +48,8 @@ combine_body(const struct sq_gemm_codes *j, size_t token, unsigned n, const floa
     }
 }
 
-static inline __attribute__((always_inline)) void finish_some(const struct sq_gemm_codes *j,
-                                                              size_t token, size_t n_tokens,
-                                                              size_t channel, unsigned n_channels,
-                                                              sq_codes_outputs *y)
+SQ_LANES_BODY void finish_some(const struct sq_gemm_codes *j, size_t token, size_t n_tokens,
+                               size_t channel, unsigned n_channels, sq_codes_outputs *y)
 {
     const struct sq_codes *x = j->x;
     for (size_t t = 0; t < n_tokens; t++) {

@@ -126,10 +126,10 @@ static enum sq_status load_f16(const float *x, size_t token, size_t k_orig, size
         float half[CHUNK];
         sq_half_round_all(x + begin, n, half);
         for (size_t i = 0; i < n; i++) {
-            if (!isfinite(half[i]))
-                return SQ_FAIL(err, isfinite(x[begin + i]) ? SQ_ERR_OVERFLOW : SQ_ERR_NON_FINITE,
-                               "x[%zu][%zu] = %g, need a number of binary16, below 65520", token,
-                               begin + i, (double)x[begin + i]);
+            SQ_FAIL_IF(!isfinite(half[i]), err,
+                       isfinite(x[begin + i]) ? SQ_ERR_OVERFLOW : SQ_ERR_NON_FINITE,
+                       "x[%zu][%zu] = %g, need a number of binary16, below 65520", token, begin + i,
+                       (double)x[begin + i]);
             out[begin + i] = (double)half[i];
         }
     }
@@ -142,9 +142,8 @@ enum sq_status sq_gemm_f16(const struct sq_codes *w, const float *x, size_t m, f
                            void *scratch, struct sq_error *err)
 {
     double *const code = scratch, *const token = code + CHANNELS * w->k;
-    if (w->grid.kind != SQ_GRID_DENSE)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no 16-bit datapath for %s weights",
-                       sq_grid_name(w->grid.kind));
+    SQ_FAIL_IF(w->grid.kind != SQ_GRID_DENSE, err, SQ_ERR_UNSUPPORTED,
+               "no 16-bit datapath for %s weights", sq_grid_name(w->grid.kind));
     for (size_t t = 0; t < m; t++)
         SQ_TRY(load_f16(x + t * w->k_orig, t, w->k_orig, w->k, token + t * w->k, err));
     memset(token + m * w->k, 0, (whole_tiles(m) - m) * w->k * sizeof *token);

@@ -39,21 +39,18 @@ enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_erro
     const bool w_one = sq_grid_is_single(w), x_one = sq_grid_is_single(x);
     const bool w_own = w->kind == SQ_GRID_OWN;
     const bool x_own = x->kind == SQ_GRID_OWN || x->kind == SQ_GRID_SHIFT;
-    if (w->high_bits > 8 ||
-        !((w_one && x_one) || (w_own && x_one) || (w_one && x_own) || is_fp_pair(g)))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no datapath for %s weights with %s activations",
-                       sq_grid_name(w->kind), sq_grid_name(x->kind));
-    if (g->w->k != g->x->k || g->x->group != g->x->k || g->w->k % g->w->group != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "weights K = %zu by %zu, activations K = %zu by %zu",
-                       g->w->k, g->w->group, g->x->k, g->x->group);
-    if (g->w->group % 2 != 0 && g->w->group != g->w->k)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "scale group of %zu elements, need an even number",
-                       g->w->group);
+    SQ_FAIL_IF(w->high_bits > 8 ||
+                   !((w_one && x_one) || (w_own && x_one) || (w_one && x_own) || is_fp_pair(g)),
+               err, SQ_ERR_UNSUPPORTED, "no datapath for %s weights with %s activations",
+               sq_grid_name(w->kind), sq_grid_name(x->kind));
+    SQ_FAIL_IF(g->w->k != g->x->k || g->x->group != g->x->k || g->w->k % g->w->group != 0, err,
+               SQ_ERR_SHAPE, "weights K = %zu by %zu, activations K = %zu by %zu", g->w->k,
+               g->w->group, g->x->k, g->x->group);
+    SQ_FAIL_IF(g->w->group % 2 != 0 && g->w->group != g->w->k, err, SQ_ERR_SHAPE,
+               "scale group of %zu elements, need an even number", g->w->group);
     const unsigned most = x->high_bits > 8 ? GROUP_MAX_12 : GROUP_MAX;
-    if (g->w->group > most)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "scale group of %zu elements, need <= %u for an exact INT32 sum",
-                       g->w->group, most);
+    SQ_FAIL_IF(g->w->group > most, err, SQ_ERR_UNSUPPORTED,
+               "scale group of %zu elements, need <= %u for an exact INT32 sum", g->w->group, most);
     return SQ_OK;
 }
 

@@ -79,9 +79,8 @@ static enum sq_status check_padding(const struct sq_codes *c, size_t row, enum s
                                     const uint8_t *in, struct sq_error *err)
 {
     const size_t nbits = row_codes(c, s) * code_bits(&c->grid, s);
-    if (nbits % 8 != 0 && in[nbits / 8] >> nbits % 8 != 0)
-        return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu: padding bits of stream %d are not 0", row,
-                       (int)s);
+    SQ_FAIL_IF(nbits % 8 != 0 && in[nbits / 8] >> nbits % 8 != 0, err, SQ_ERR_PADDING,
+               "row %zu: padding bits of stream %d are not 0", row, (int)s);
     return SQ_OK;
 }
 
@@ -115,22 +114,20 @@ enum sq_status sq_codes_unpack_row(struct sq_codes *c, size_t row,
         const int low = sq_bits_get(in[SQ_CODES_LOW], i, g->low_bits);
         const bool is_high =
             is_mixed && (is_split(g) ? sq_bits_get(in[SQ_CODES_MASK], i, 1) != 0 : low == mark(g));
-        if (is_high && n == n_high)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "row %zu: more than %zu high codes", row,
-                           n_high);
+        SQ_FAIL_IF(is_high && n == n_high, err, SQ_ERR_MASK_COUNT,
+                   "row %zu: more than %zu high codes", row, n_high);
         const int high =
             is_high ? sq_bits_get(in[SQ_CODES_HIGH], n++, code_bits(g, SQ_CODES_HIGH)) : 0;
-        if (!value_of(g, is_high, low, high, code))
-            return SQ_FAIL(err, SQ_ERR_CODE, "row %zu column %zu: %s code %d is no value", row, i,
-                           is_high ? "high" : "low", is_high ? high : low);
-        if (i >= c->k_orig && *code != 0)
-            return SQ_FAIL(err, SQ_ERR_PADDING, "row %zu column %zu: padding has code %d", row, i,
-                           *code);
+        SQ_FAIL_IF(!value_of(g, is_high, low, high, code), err, SQ_ERR_CODE,
+                   "row %zu column %zu: %s code %d is no value", row, i, is_high ? "high" : "low",
+                   is_high ? high : low);
+        SQ_FAIL_IF(i >= c->k_orig && *code != 0, err, SQ_ERR_PADDING,
+                   "row %zu column %zu: padding has code %d", row, i, *code);
         if (is_mixed)
             c->is_high[row * c->k + i] = is_high;
-        if (is_mixed && (i + 1) % c->bank == 0 && n - before != c->high_per_bank)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "row %zu bank %zu: %zu high codes, need %u", row,
-                           i / c->bank, n - before, c->high_per_bank);
+        SQ_FAIL_IF(is_mixed && (i + 1) % c->bank == 0 && n - before != c->high_per_bank, err,
+                   SQ_ERR_MASK_COUNT, "row %zu bank %zu: %zu high codes, need %u", row, i / c->bank,
+                   n - before, c->high_per_bank);
         before = is_mixed && (i + 1) % c->bank == 0 ? n : before;
     }
     return SQ_OK;
@@ -143,9 +140,9 @@ enum sq_status sq_codes_settle_scales(struct sq_codes *c, struct sq_error *err)
     for (size_t i = 0; i < c->n * (c->k / c->group); i++) {
         if (!sq_codes_has_high_scale(g))
             c->s_hi[i] = c->s_lo[i] / ratio;
-        if (!sq_scale_is_valid(c->s_lo[i]) || !sq_scale_is_valid(c->s_hi[i]))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] = %g and %g, need finite and > 0", i,
-                           (double)c->s_lo[i], (double)c->s_hi[i]);
+        SQ_FAIL_IF(!sq_scale_is_valid(c->s_lo[i]) || !sq_scale_is_valid(c->s_hi[i]), err,
+                   SQ_ERR_SCALE, "scale[%zu] = %g and %g, need finite and > 0", i,
+                   (double)c->s_lo[i], (double)c->s_hi[i]);
     }
     return SQ_OK;
 }

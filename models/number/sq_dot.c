@@ -10,8 +10,7 @@
 
 enum { CHANNELS = SQ_DOT_CHANNELS };
 
-static inline __attribute__((always_inline)) void dot_body(const double *x, const double *w,
-                                                           size_t len, double sum[CHANNELS])
+SQ_LANES_BODY void dot_body(const double *x, const double *w, size_t len, double sum[CHANNELS])
 {
     double s[CHANNELS] = {0};
     for (size_t i = 0; i < len; i++)

@@ -4,7 +4,6 @@
 #include "models/number/sq_bits.h"
 
 #include <math.h>
-#include <string.h>
 
 // What a format is: the exponent, with this bias, stands above `fraction` bits; `last` is the
 // magnitude code of the largest value.

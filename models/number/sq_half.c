@@ -52,9 +52,8 @@ enum sq_status sq_half_load(const float *x, size_t n_tokens, size_t k_orig, size
         sq_half_round_all(from, k_orig, out);
         sq_grid_amax(out, NULL, k_orig, amax);
         for (size_t i = 0; !isfinite(amax[0]) && i < k_orig; i++)
-            if (!isfinite(out[i]))
-                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
-                               (double)from[i]);
+            SQ_FAIL_IF(!isfinite(out[i]), err, SQ_ERR_OVERFLOW,
+                       "x[%zu][%zu] = %g, need at most 65504", t, i, (double)from[i]);
         memset(out + k_orig, 0, (k - k_orig) * sizeof *out);
     }
     return SQ_OK;

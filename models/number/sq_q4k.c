@@ -67,10 +67,10 @@ void sq_q4k_unpack(const uint8_t in[SQ_Q4K_NBYTES], struct sq_q4k *s)
 enum sq_status sq_q4k_check(const struct sq_q4k *s, struct sq_error *err)
 {
     const float d = sq_half_to_float(s->d), dmin = sq_half_to_float(s->dmin);
-    if (!(isfinite(d) && d >= 0))
-        return SQ_FAIL(err, SQ_ERR_SCALE, "d = %g, need finite and >= 0", (double)d);
-    if (!(isfinite(dmin) && dmin >= 0))
-        return SQ_FAIL(err, SQ_ERR_SCALE, "dmin = %g, need finite and >= 0", (double)dmin);
+    SQ_FAIL_IF(!(isfinite(d) && d >= 0), err, SQ_ERR_SCALE, "d = %g, need finite and >= 0",
+               (double)d);
+    SQ_FAIL_IF(!(isfinite(dmin) && dmin >= 0), err, SQ_ERR_SCALE, "dmin = %g, need finite and >= 0",
+               (double)dmin);
     return SQ_OK;
 }
 
@@ -187,9 +187,8 @@ static void fit_block(struct fit *f, const float *v)
 static enum sq_status set_half(const char *name, float x, uint16_t *h, struct sq_error *err)
 {
     *h = sq_f32_to_f16(x);
-    if (!sq_half_is_finite(*h))
-        return SQ_FAIL(err, SQ_ERR_OVERFLOW, "%s = %g, need at most 65504 in binary16", name,
-                       (double)x);
+    SQ_FAIL_IF(!sq_half_is_finite(*h), err, SQ_ERR_OVERFLOW,
+               "%s = %g, need at most 65504 in binary16", name, (double)x);
     return SQ_OK;
 }
 
@@ -198,9 +197,8 @@ enum sq_status sq_q4k_encode(const float v[SQ_Q4K_LEN], struct sq_q4k *s, struct
     struct fit fit[SQ_Q4K_BLOCKS];
     float max_scale = 0, max_min = 0;
     for (unsigned i = 0; i < SQ_Q4K_LEN; i++)
-        if (!isfinite(v[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "value %u = %g, need a finite number", i,
-                           (double)v[i]);
+        SQ_FAIL_IF(!isfinite(v[i]), err, SQ_ERR_NON_FINITE, "value %u = %g, need a finite number",
+                   i, (double)v[i]);
     for (unsigned j = 0; j < SQ_Q4K_BLOCKS; j++) {
         fit_block(&fit[j], v + j * LEN);
         max_scale = fit[j].scale > max_scale ? fit[j].scale : max_scale;

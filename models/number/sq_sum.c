@@ -35,24 +35,22 @@ double sq_sum_decode(const struct sq_sum_type *t, uint32_t code, int16_t *expone
 enum sq_status sq_sum_check(const struct sq_sum_rule *r, struct sq_error *err)
 {
     const unsigned most = r->by_value ? SQ_SUM_ALIGNED_MAX : SQ_SUM_ALIGNED_MAX - 4;
-    if ((r->step < 1 && r->aligned != SQ_SUM_EXACT) || r->step > SQ_SUM_STEP_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "step = %u, need 1..%d, or 0 with aligned: exact", r->step,
-                       SQ_SUM_STEP_MAX);
-    if (r->groups < 1 || r->groups > SQ_SUM_GROUPS_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "groups = %u, need 1..%d", r->groups, SQ_SUM_GROUPS_MAX);
-    if (r->aligned != SQ_SUM_EXACT && (r->aligned < SQ_SUM_ALIGNED_MIN || r->aligned > most))
-        return SQ_FAIL(err, SQ_ERR_ARG, "aligned = %u, need exact, or %d..%u", r->aligned,
-                       SQ_SUM_ALIGNED_MIN, most);
-    if (r->kept < 1 || (r->kept > 23 && r->kept != 52))
-        return SQ_FAIL(err, SQ_ERR_ARG, "kept = %u, need 1..23 or 52", r->kept);
-    if (r->c == SQ_SUM_C_AFTER && (r->kept > 23 || r->last))
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "c = after: a binary32 is added to one, need kept of 1..23, no last");
-    if (r->last > 23 && r->last != 52)
-        return SQ_FAIL(err, SQ_ERR_ARG, "last = %u, need 1..23 or 52", r->last);
-    if (r->emin < SQ_SUM_EMIN_MIN || r->emin > SQ_SUM_EMIN_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "emin = %d, need %d..%d", r->emin, SQ_SUM_EMIN_MIN,
-                       SQ_SUM_EMIN_MAX);
+    SQ_FAIL_IF((r->step < 1 && r->aligned != SQ_SUM_EXACT) || r->step > SQ_SUM_STEP_MAX, err,
+               SQ_ERR_ARG, "step = %u, need 1..%d, or 0 with aligned: exact", r->step,
+               SQ_SUM_STEP_MAX);
+    SQ_FAIL_IF(r->groups < 1 || r->groups > SQ_SUM_GROUPS_MAX, err, SQ_ERR_ARG,
+               "groups = %u, need 1..%d", r->groups, SQ_SUM_GROUPS_MAX);
+    SQ_FAIL_IF(r->aligned != SQ_SUM_EXACT && (r->aligned < SQ_SUM_ALIGNED_MIN || r->aligned > most),
+               err, SQ_ERR_ARG, "aligned = %u, need exact, or %d..%u", r->aligned,
+               SQ_SUM_ALIGNED_MIN, most);
+    SQ_FAIL_IF(r->kept < 1 || (r->kept > 23 && r->kept != 52), err, SQ_ERR_ARG,
+               "kept = %u, need 1..23 or 52", r->kept);
+    SQ_FAIL_IF(r->c == SQ_SUM_C_AFTER && (r->kept > 23 || r->last), err, SQ_ERR_ARG,
+               "c = after: a binary32 is added to one, need kept of 1..23, no last");
+    SQ_FAIL_IF(r->last > 23 && r->last != 52, err, SQ_ERR_ARG, "last = %u, need 1..23 or 52",
+               r->last);
+    SQ_FAIL_IF(r->emin < SQ_SUM_EMIN_MIN || r->emin > SQ_SUM_EMIN_MAX, err, SQ_ERR_ARG,
+               "emin = %d, need %d..%d", r->emin, SQ_SUM_EMIN_MIN, SQ_SUM_EMIN_MAX);
     return SQ_OK;
 }
 

@@ -20,8 +20,7 @@ enum sq_status sq_calibration_init(struct sq_calibration *c, size_t k, bool has_
                                    struct sq_error *err)
 {
     *c = (struct sq_calibration){.k = k};
-    if (k == 0 || k > INT32_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need 1..%d", k, INT32_MAX);
+    SQ_FAIL_IF(k == 0 || k > INT32_MAX, err, SQ_ERR_SHAPE, "K = %zu, need 1..%d", k, INT32_MAX);
     c->abs_max = calloc(k, sizeof *c->abs_max);
     c->abs_sum = calloc(k, sizeof *c->abs_sum);
     c->xtx = has_hessian ? calloc(k, k * sizeof *c->xtx) : NULL;
@@ -33,18 +32,15 @@ enum sq_status sq_calibration_init(struct sq_calibration *c, size_t k, bool has_
 
 void sq_calibration_free(struct sq_calibration *c)
 {
-    free(c->xtx);
-    free(c->abs_max);
-    free(c->abs_sum);
+    SQ_FREE(c->xtx, c->abs_max, c->abs_sum);
     *c = (struct sq_calibration){0};
 }
 
 static enum sq_status check_finite(const float *x, size_t m, size_t k, struct sq_error *err)
 {
     for (size_t i = 0; i < m * k; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE,
+                   "x[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)x[i]);
     return SQ_OK;
 }
 
@@ -169,12 +165,10 @@ enum sq_status sq_factor_init(struct sq_factor *f, const struct sq_calibration *
                               const float *sigma, double percdamp, struct sq_error *err)
 {
     *f = (struct sq_factor){.k = c->k, .percdamp = percdamp};
-    if (c->n_tokens == 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "0 calibration tokens, need at least 1");
-    if (!(percdamp >= 0 && percdamp <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "percdamp = %g, need 0..1", percdamp);
-    if (!c->xtx)
-        return SQ_FAIL(err, SQ_ERR_ARG, "the calibration was made without a Hessian");
+    SQ_FAIL_IF(c->n_tokens == 0, err, SQ_ERR_RANGE, "0 calibration tokens, need at least 1");
+    SQ_FAIL_IF(!(percdamp >= 0 && percdamp <= 1), err, SQ_ERR_RANGE, "percdamp = %g, need 0..1",
+               percdamp);
+    SQ_FAIL_IF(!c->xtx, err, SQ_ERR_ARG, "the calibration was made without a Hessian");
     f->u = malloc(f->k * f->k * sizeof *f->u);
     f->inv_diag = malloc(f->k * sizeof *f->inv_diag);
     f->is_dead = malloc(f->k);
@@ -182,15 +176,11 @@ enum sq_status sq_factor_init(struct sq_factor *f, const struct sq_calibration *
     const enum sq_status status = f->u && f->inv_diag && f->is_dead
                                       ? factorize(f, c, sigma, err)
                                       : SQ_NO_MEMORY(err, "a factor of %zu x %zu", f->k, f->k);
-    if (status != SQ_OK)
-        sq_factor_free(f);
-    return status;
+    return SQ_ELSE(status, sq_factor_free(f));
 }
 
 void sq_factor_free(struct sq_factor *f)
 {
-    free(f->u);
-    free(f->inv_diag);
-    free(f->is_dead);
+    SQ_FREE(f->u, f->inv_diag, f->is_dead);
     *f = (struct sq_factor){0};
 }

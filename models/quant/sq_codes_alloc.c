@@ -7,17 +7,18 @@
 static enum sq_status check(const struct sq_codes *c, struct sq_error *err)
 {
     SQ_TRY(sq_grid_check(&c->grid, err));
-    if (c->n == 0 || c->k_orig == 0 || c->k < c->k_orig || c->group == 0 || c->k % c->group != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%zu x %zu of %zu codes by %zu, need whole groups", c->n,
-                       c->k_orig, c->k, c->group);
+    SQ_FAIL_IF(c->n == 0 || c->k_orig == 0 || c->k < c->k_orig || c->group == 0 ||
+                   c->k % c->group != 0,
+               err, SQ_ERR_SHAPE, "%zu x %zu of %zu codes by %zu, need whole groups", c->n,
+               c->k_orig, c->k, c->group);
     if (!sq_grid_is_mixed(&c->grid))
         return SQ_OK;
-    if (c->bank < SQ_BANK_MIN || c->bank > SQ_BANK_MAX || c->group % c->bank != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "bank = %u, need %u..%u and a divisor of the group %zu",
-                       c->bank, SQ_BANK_MIN, SQ_BANK_MAX, c->group);
-    if (c->high_per_bank == 0 || c->high_per_bank >= c->bank)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%u high elements in a bank of %u, need 1..%u",
-                       c->high_per_bank, c->bank, c->bank - 1);
+    SQ_FAIL_IF(c->bank < SQ_BANK_MIN || c->bank > SQ_BANK_MAX || c->group % c->bank != 0, err,
+               SQ_ERR_SHAPE, "bank = %u, need %u..%u and a divisor of the group %zu", c->bank,
+               SQ_BANK_MIN, SQ_BANK_MAX, c->group);
+    SQ_FAIL_IF(c->high_per_bank == 0 || c->high_per_bank >= c->bank, err, SQ_ERR_SHAPE,
+               "%u high elements in a bank of %u, need 1..%u", c->high_per_bank, c->bank,
+               c->bank - 1);
     return SQ_OK;
 }
 
@@ -41,10 +42,7 @@ enum sq_status sq_codes_alloc(struct sq_codes *c, struct sq_error *err)
 
 void sq_codes_free(struct sq_codes *c)
 {
-    free(c->code);
-    free(c->is_high);
-    free(c->s_lo);
-    free(c->s_hi);
+    SQ_FREE(c->code, c->is_high, c->s_lo, c->s_hi);
     *c = (struct sq_codes){0};
 }
 
@@ -52,15 +50,14 @@ static enum sq_status check_matrix(const struct sq_matrix *m, struct sq_error *e
 {
     const struct sq_format *f = &m->format;
     SQ_TRY(sq_format_check(f, err));
-    if (m->n == 0 || m->k_orig == 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N = %zu, K = %zu, need both >= 1", m->n, m->k_orig);
-    if (m->k != sq_k_padded(f, m->k_orig))
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "padded K = %zu, need %zu for K = %zu, bank %u, group %u",
-                       m->k, sq_k_padded(f, m->k_orig), m->k_orig, f->bank, f->group);
-    if (sq_group_len(f, m->k) > SQ_GROUP_LEN_MAX)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "scale group of %zu elements, need <= %u for an exact INT32 sum",
-                       sq_group_len(f, m->k), SQ_GROUP_LEN_MAX);
+    SQ_FAIL_IF(m->n == 0 || m->k_orig == 0, err, SQ_ERR_SHAPE, "N = %zu, K = %zu, need both >= 1",
+               m->n, m->k_orig);
+    SQ_FAIL_IF(m->k != sq_k_padded(f, m->k_orig), err, SQ_ERR_SHAPE,
+               "padded K = %zu, need %zu for K = %zu, bank %u, group %u", m->k,
+               sq_k_padded(f, m->k_orig), m->k_orig, f->bank, f->group);
+    SQ_FAIL_IF(sq_group_len(f, m->k) > SQ_GROUP_LEN_MAX, err, SQ_ERR_UNSUPPORTED,
+               "scale group of %zu elements, need <= %u for an exact INT32 sum",
+               sq_group_len(f, m->k), SQ_GROUP_LEN_MAX);
     return SQ_OK;
 }
 

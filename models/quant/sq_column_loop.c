@@ -21,8 +21,8 @@ struct tile {
 };
 
 // w[i] -= error * u[i], each product and difference rounded by itself: any vector gives these bits.
-static inline __attribute__((always_inline)) void
-pass_on_body(double *restrict w, const double *restrict u, size_t n, double error)
+SQ_LANES_BODY void pass_on_body(double *restrict w, const double *restrict u, size_t n,
+                                double error)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; i++)
@@ -110,9 +110,7 @@ static bool run(const struct sq_column_loop *l, const float *w, double *row_e2)
                 load_tile(l, &t, w, i * ROWS);
                 do_tile(l, &t, row_e2);
             }
-        free(t.w);
-        free(t.e);
-        free(t.scratch);
+        SQ_FREE(t.w, t.e, t.scratch);
     }
     return !is_out_of_memory;
 }
@@ -122,9 +120,8 @@ enum sq_status sq_column_loop_run(const struct sq_column_loop *l, const float *w
 {
     const size_t k = l->factor->k;
     for (size_t i = 0; i < l->n * k; i++)
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)w[i]);
     SQ_FREED double *row_e2 = calloc(l->n, sizeof *row_e2);
     const bool is_done = row_e2 && run(l, w, row_e2);
     if (is_done && sum_e2) {

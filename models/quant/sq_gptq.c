@@ -103,16 +103,12 @@ static double do_column(void *context, size_t row, size_t j, const double *w, vo
 static enum sq_status check(const struct sq_codes *c, const struct sq_factor *f, size_t block,
                             struct sq_error *err)
 {
-    if (f->k != c->k_orig)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu of the weights, %zu of the Hessian", c->k_orig,
-                       f->k);
-    if (block % c->group != 0 && c->group % block != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "block = %zu, need a multiple or a divisor of the group %zu", block,
-                       c->group);
-    if (c->is_high && block % c->bank != 0 && c->bank % block != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "block = %zu, need a multiple or a divisor of the bank %u",
-                       block, c->bank);
+    SQ_FAIL_IF(f->k != c->k_orig, err, SQ_ERR_SHAPE, "K = %zu of the weights, %zu of the Hessian",
+               c->k_orig, f->k);
+    SQ_FAIL_IF(block % c->group != 0 && c->group % block != 0, err, SQ_ERR_ARG,
+               "block = %zu, need a multiple or a divisor of the group %zu", block, c->group);
+    SQ_FAIL_IF(c->is_high && block % c->bank != 0 && c->bank % block != 0, err, SQ_ERR_ARG,
+               "block = %zu, need a multiple or a divisor of the bank %u", block, c->bank);
     return SQ_OK;
 }
 
@@ -121,10 +117,10 @@ enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct s
 {
     const size_t block = sq_min_size(options->block ? options->block : SQ_COLUMN_BLOCK, c->k);
     SQ_TRY(check(c, f, block, err));
-    struct job p = {.c = c, .n_groups = c->k / c->group, .is_lazy = options->is_lazy};
-    p.weight_of = malloc(f->k * sizeof *p.weight_of);
-    SQ_NEED(p.weight_of, err, "%zu x %zu weights", c->n, c->k);
-    sq_score_weights(f, options->score, p.weight_of);
+    SQ_FREED float *weight_of = malloc(f->k * sizeof *weight_of);
+    SQ_NEED(weight_of, err, "%zu x %zu weights", c->n, c->k);
+    sq_score_weights(f, options->score, weight_of);
+    struct job p = {c, c->k / c->group, options->is_lazy, weight_of};
     const struct sq_column_loop loop = {.factor = f,
                                         .n = c->n,
                                         .block = block,
@@ -132,7 +128,5 @@ enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct s
                                         .column = do_column,
                                         .context = &p,
                                         .scratch_nbytes = c->k * sizeof(float)};
-    const enum sq_status status = sq_column_loop_run(&loop, w, sum_e2, err);
-    free(p.weight_of);
-    return status;
+    return sq_column_loop_run(&loop, w, sum_e2, err);
 }

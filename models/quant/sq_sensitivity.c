@@ -6,7 +6,6 @@
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/quant/sq_blas.h"
 
@@ -69,12 +68,11 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
 enum sq_status sq_sensitive_layers(const double *error, size_t n, double fraction,
                                    uint8_t *is_dense, struct sq_error *err)
 {
-    if (!(fraction >= 0 && fraction <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "fraction of dense layers = %g, need 0..1", fraction);
+    SQ_FAIL_IF(!(fraction >= 0 && fraction <= 1), err, SQ_ERR_RANGE,
+               "fraction of dense layers = %g, need 0..1", fraction);
     const size_t keep = (size_t)rint(fraction * (double)n);
     for (size_t i = 0; i < n; i++)
-        if (isnan(error[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "error of layer %zu is no number", i);
+        SQ_FAIL_IF(isnan(error[i]), err, SQ_ERR_NON_FINITE, "error of layer %zu is no number", i);
     for (size_t i = 0; i < n; i++) {
         size_t rank = 0; // SPEC 0.4 (ii)
         for (size_t j = 0; j < n; j++)

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DROP = 13 }; // fraction bits of binary32 that a bin does not look at
 
@@ -40,9 +39,8 @@ enum sq_status sq_histogram_add(struct sq_histogram *h, const float *x, size_t n
                                 struct sq_error *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "activation %zu = %g, need a finite number", i,
-                           (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE,
+                   "activation %zu = %g, need a finite number", i, (double)x[i]);
     for (size_t i = 0; i < n; i++)
         h->count[bin_of(x[i])]++;
     h->n += n;
@@ -52,10 +50,9 @@ enum sq_status sq_histogram_add(struct sq_histogram *h, const float *x, size_t n
 enum sq_status sq_threshold(const struct sq_histogram *h, double p, float *theta,
                             struct sq_error *err)
 {
-    if (!(p >= 0 && p < 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 or more and below 1", p);
-    if (h->n == 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "0 calibration activations, need at least 1");
+    SQ_FAIL_IF(!(p >= 0 && p < 1), err, SQ_ERR_RANGE, "sparsity = %g, need 0 or more and below 1",
+               p);
+    SQ_FAIL_IF(h->n == 0, err, SQ_ERR_RANGE, "0 calibration activations, need at least 1");
     const double below = p * (double)h->n;
     double sum = 0;
     uint32_t bin = 0;
@@ -77,14 +74,14 @@ enum sq_status sq_threshold(const struct sq_histogram *h, double p, float *theta
 static enum sq_status check_greedy(size_t n, double target, double step, double limit,
                                    struct sq_error *err)
 {
-    if (n == 0 || n > SQ_SCAN_MATRICES)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu matrices, need 1..%u", n, SQ_SCAN_MATRICES);
-    if (!(limit >= 0 && limit < 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "limit = %g, need 0 or more and below 1", limit);
-    if (!(target >= 0 && target <= limit))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "target = %g, need 0..%g", target, limit);
-    if (!(step > 0 && step <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "step = %g, need above 0 and at most 1", step);
+    SQ_FAIL_IF(n == 0 || n > SQ_SCAN_MATRICES, err, SQ_ERR_RANGE, "%zu matrices, need 1..%u", n,
+               SQ_SCAN_MATRICES);
+    SQ_FAIL_IF(!(limit >= 0 && limit < 1), err, SQ_ERR_RANGE,
+               "limit = %g, need 0 or more and below 1", limit);
+    SQ_FAIL_IF(!(target >= 0 && target <= limit), err, SQ_ERR_RANGE, "target = %g, need 0..%g",
+               target, limit);
+    SQ_FAIL_IF(!(step > 0 && step <= 1), err, SQ_ERR_RANGE, "step = %g, need above 0 and at most 1",
+               step);
     return SQ_OK;
 }
 

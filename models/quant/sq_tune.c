@@ -20,10 +20,7 @@ static bool tensor_init(struct sq_tune_tensor *t, size_t n)
 
 static void tensor_free(struct sq_tune_tensor *t)
 {
-    free(t->at);
-    free(t->gradient);
-    free(t->mean);
-    free(t->square);
+    SQ_FREE(t->at, t->gradient, t->mean, t->square);
 }
 
 enum sq_status sq_tune_init(struct sq_tune *t, size_t n, size_t k, size_t n_scales,
@@ -45,9 +42,7 @@ void sq_tune_free(struct sq_tune *t)
     tensor_free(&t->w);
     tensor_free(&t->scale);
     tensor_free(&t->zero);
-    free(t->of);
-    free(t->value);
-    free(t->code);
+    SQ_FREE(t->of, t->value, t->code);
     *t = (struct sq_tune){0};
 }
 

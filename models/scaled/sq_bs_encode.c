@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of block-scaled formats (sq_bs.h): marks, then scales and codes, by the loops of the kind or
 // block by block.
-#include <math.h>
 #include <string.h>
 
 #include "models/number/sq_gemm_kernels.h"

@@ -249,22 +249,18 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
 enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned words[SQ_SCALED_TABLE_WORDS];
-    if (t->zero > SQ_BS_ZERO_INT)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
-                       t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
-    if (4 * SQ_SCALED_TABLE_WORDS < t->n_grids * SQ_SCALED_TABLE_CODES)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format = %s: no RTL has elements.grids of %u lists, need at most %d",
-                       t->name, t->n_grids, 4 * SQ_SCALED_TABLE_WORDS / SQ_SCALED_TABLE_CODES);
-    if (t->keep_m)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format = %s: no RTL has blocks.0.keep = [%u, %u], need none", t->name,
-                       t->keep_n, t->keep_m);
-    if (t->lacks_zero)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format = %s: no RTL has elements.grids without 0, which fills its lines",
-                       t->name);
+    SQ_FAIL_IF(t->zero > SQ_BS_ZERO_INT, err, SQ_ERR_UNSUPPORTED,
+               "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
+               t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
+    SQ_FAIL_IF(4 * SQ_SCALED_TABLE_WORDS < t->n_grids * SQ_SCALED_TABLE_CODES, err,
+               SQ_ERR_UNSUPPORTED,
+               "format = %s: no RTL has elements.grids of %u lists, need at most %d", t->name,
+               t->n_grids, 4 * SQ_SCALED_TABLE_WORDS / SQ_SCALED_TABLE_CODES);
+    SQ_FAIL_IF(t->keep_m, err, SQ_ERR_UNSUPPORTED,
+               "format = %s: no RTL has blocks.0.keep = [%u, %u], need none", t->name, t->keep_n,
+               t->keep_m);
+    SQ_FAIL_IF(t->lacks_zero, err, SQ_ERR_UNSUPPORTED,
+               "format = %s: no RTL has elements.grids without 0, which fills its lines", t->name);
     if (sq_scaled_element_of_table(t, words) != SQ_SCALED_TABLE)
         return SQ_OK;
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,

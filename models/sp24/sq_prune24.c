@@ -140,9 +140,8 @@ static enum sq_status encode_directly(const struct job *p, const float *w, struc
     const struct sq_sp24 *m = p->m;
     const size_t k = m->k_orig, length = m->group ? m->group : k;
     for (size_t i = 0; i < m->n * k; i++)
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)w[i]);
     for (size_t row = 0; row < m->n; row++)
         for (size_t j = 0; j < k; j += length) {
             const size_t end = j + length < k ? j + length : k;
@@ -181,8 +180,8 @@ static enum sq_status pack(struct sq_sp24 *m, size_t row, const int8_t *codes, c
         const size_t j = i / 2 * 4 + at[i % 2];
         if (w)
             *half = sq_f32_to_f16(j < m->k_orig ? w[j] : 0);
-        if (!sq_half_is_finite(*half))
-            return SQ_FAIL(err, SQ_ERR_OVERFLOW, "row %zu, column %zu: need at most 65504", row, j);
+        SQ_FAIL_IF(!sq_half_is_finite(*half), err, SQ_ERR_OVERFLOW,
+                   "row %zu, column %zu: need at most 65504", row, j);
     }
     return SQ_OK;
 }
@@ -203,17 +202,15 @@ static enum sq_status check(const struct job *p, struct sq_error *err)
 {
     const struct sq_prune24 *o = p->options;
     SQ_TRY(sq_sp24_check_shape(p->m, err));
-    if ((unsigned)o->criterion >= SQ_PRUNES || o->block % 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "criterion = %u, block = %u, need 0..%d and a multiple of 4",
-                       (unsigned)o->criterion, o->block, SQ_PRUNES - 1);
-    if ((sq_prune24_needs_norm(o) && !p->norm) || (sq_prune24_needs_factor(o) && !p->factor))
-        return SQ_FAIL(err, SQ_ERR_ARG, "this criterion needs calibration");
-    if (o->criterion == SQ_PRUNE_NONE && o->is_joint)
-        return SQ_FAIL(err, SQ_ERR_ARG, "weights that are 2:4 already leave nothing to compensate");
-    if (p->factor && p->factor->k != p->m->k_orig)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu of the weights, %zu of the Hessian",
-                       p->m->k_orig, p->factor->k);
+    SQ_FAIL_IF((unsigned)o->criterion >= SQ_PRUNES || o->block % 4 != 0, err, SQ_ERR_ARG,
+               "criterion = %u, block = %u, need 0..%d and a multiple of 4", (unsigned)o->criterion,
+               o->block, SQ_PRUNES - 1);
+    SQ_FAIL_IF((sq_prune24_needs_norm(o) && !p->norm) || (sq_prune24_needs_factor(o) && !p->factor),
+               err, SQ_ERR_ARG, "this criterion needs calibration");
+    SQ_FAIL_IF(o->criterion == SQ_PRUNE_NONE && o->is_joint, err, SQ_ERR_ARG,
+               "weights that are 2:4 already leave nothing to compensate");
+    SQ_FAIL_IF(p->factor && p->factor->k != p->m->k_orig, err, SQ_ERR_SHAPE,
+               "K = %zu of the weights, %zu of the Hessian", p->m->k_orig, p->factor->k);
     return SQ_OK;
 }
 

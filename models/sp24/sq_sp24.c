@@ -41,19 +41,17 @@ static const int8_t *values_of(const struct sq_sp24 *m, size_t row)
 enum sq_status sq_sp24_check_shape(const struct sq_sp24 *m, struct sq_error *err)
 {
     const unsigned bits = sq_sp24_bits(m);
-    if ((bits < 4 || bits > 8) && bits != 16)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "bits = %u of a value, need 4..8 or 16", bits);
-    if (m->group != 0 && (m->group < 16 || m->group > 128 || (m->group & (m->group - 1)) != 0))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %zu, need 16, 32, 64, 128 or row",
-                       m->group);
-    if (m->n == 0 || m->k == 0 || m->k % TILE != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu, need rows and a multiple of %d", m->n,
-                       m->k, TILE);
-    if (m->k_orig % 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", m->k_orig);
-    if (m->k_orig == 0 || m->k != sq_sp24_padded(m->k_orig, m->group))
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu is padded to %zu, not to %zu", m->k_orig,
-                       sq_sp24_padded(m->k_orig, m->group), m->k);
+    SQ_FAIL_IF((bits < 4 || bits > 8) && bits != 16, err, SQ_ERR_UNSUPPORTED,
+               "bits = %u of a value, need 4..8 or 16", bits);
+    SQ_FAIL_IF(m->group != 0 &&
+                   (m->group < 16 || m->group > 128 || (m->group & (m->group - 1)) != 0),
+               err, SQ_ERR_UNSUPPORTED, "group = %zu, need 16, 32, 64, 128 or row", m->group);
+    SQ_FAIL_IF(m->n == 0 || m->k == 0 || m->k % TILE != 0, err, SQ_ERR_SHAPE,
+               "N x K = %zu x %zu, need rows and a multiple of %d", m->n, m->k, TILE);
+    SQ_FAIL_IF(m->k_orig % 4 != 0, err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", m->k_orig);
+    SQ_FAIL_IF(m->k_orig == 0 || m->k != sq_sp24_padded(m->k_orig, m->group), err, SQ_ERR_SHAPE,
+               "K = %zu is padded to %zu, not to %zu", m->k_orig,
+               sq_sp24_padded(m->k_orig, m->group), m->k);
     return SQ_OK;
 }
 
@@ -68,11 +66,10 @@ enum sq_status sq_sp24_pack_row(struct sq_sp24 *m, size_t row, const int8_t *cod
         uint8_t nibble[TILE / 4];
         struct sq_error e;
         memcpy(dense, codes + j, real);
-        if (memchr(dense, -128, TILE))
-            return SQ_FAIL(err, SQ_ERR_CODE, "row %zu, columns from %zu: code -128, need -127..127",
-                           row, j);
-        if (sq_meta24_encode(dense, TILE, to, nibble, &e) != SQ_OK)
-            return SQ_FAIL(err, e.code, "row %zu, columns from %zu: %.150s", row, j, e.text);
+        SQ_FAIL_IF(memchr(dense, -128, TILE), err, SQ_ERR_CODE,
+                   "row %zu, columns from %zu: code -128, need -127..127", row, j);
+        SQ_FAIL_IF(sq_meta24_encode(dense, TILE, to, nibble, &e) != SQ_OK, err, e.code,
+                   "row %zu, columns from %zu: %.150s", row, j, e.text);
         for (size_t i = 0; i < TILE / 8; i++)
             m->meta[row * (m->k / 8) + j / 8 + i] =
                 (uint8_t)(nibble[2 * i] | nibble[2 * i + 1] << 4);
@@ -106,19 +103,16 @@ static enum sq_status validate_row(const struct sq_sp24 *m, size_t row, struct s
     for (size_t g = 0; g < m->k / 4; g++) {
         const unsigned nibble = nibble_of(m, row, g);
         unsigned i0, i1;
-        if (!sq_meta24_decode(nibble, &i0, &i1))
-            return SQ_FAIL(err, SQ_ERR_INDEX,
-                           "row %zu, columns %zu..%zu: metadata 0x%x, need two ascending indices",
-                           row, 4 * g, 4 * g + 3, nibble);
+        SQ_FAIL_IF(!sq_meta24_decode(nibble, &i0, &i1), err, SQ_ERR_INDEX,
+                   "row %zu, columns %zu..%zu: metadata 0x%x, need two ascending indices", row,
+                   4 * g, 4 * g + 3, nibble);
         for (size_t i = 2 * g; i < 2 * g + 2; i++) {
             const float v = stored(m, row, i);
-            if (!(fabsf(v) <= most))
-                return SQ_FAIL(err, SQ_ERR_CODE, "row %zu, columns %zu..%zu: code %g, need -%g..%g",
-                               row, 4 * g, 4 * g + 3, (double)v, (double)most, (double)most);
-            if (4 * g >= m->k_orig && v != 0)
-                return SQ_FAIL(err, SQ_ERR_PADDING,
-                               "row %zu, columns %zu..%zu: padding is not zero", row, 4 * g,
-                               4 * g + 3);
+            SQ_FAIL_IF(!(fabsf(v) <= most), err, SQ_ERR_CODE,
+                       "row %zu, columns %zu..%zu: code %g, need -%g..%g", row, 4 * g, 4 * g + 3,
+                       (double)v, (double)most, (double)most);
+            SQ_FAIL_IF(4 * g >= m->k_orig && v != 0, err, SQ_ERR_PADDING,
+                       "row %zu, columns %zu..%zu: padding is not zero", row, 4 * g, 4 * g + 3);
         }
     }
     return SQ_OK;
@@ -129,16 +123,15 @@ enum sq_status sq_sp24_validate(const struct sq_sp24 *m, size_t n_values, size_t
 {
     SQ_TRY(sq_sp24_check_shape(m, err));
     const size_t all = m->n * sq_sp24_groups(m);
-    if (n_values != m->n * (m->k / 2) || meta_nbytes != m->n * (m->k / 8) || n_scales != all)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN,
-                       "%zu values, %zu bytes of metadata and %zu scales, need %zu, %zu and %zu",
-                       n_values, meta_nbytes, n_scales, m->n * (m->k / 2), m->n * (m->k / 8), all);
+    SQ_FAIL_IF(n_values != m->n * (m->k / 2) || meta_nbytes != m->n * (m->k / 8) || n_scales != all,
+               err, SQ_ERR_STREAM_LEN,
+               "%zu values, %zu bytes of metadata and %zu scales, need %zu, %zu and %zu", n_values,
+               meta_nbytes, n_scales, m->n * (m->k / 2), m->n * (m->k / 8), all);
     for (size_t row = 0; row < m->n; row++)
         SQ_TRY(validate_row(m, row, err));
     for (size_t i = 0; i < all; i++)
-        if (!isfinite(m->scale[i]) || !(m->scale[i] > 0))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "scale[%zu] = %g, need finite and > 0", i,
-                           (double)m->scale[i]);
+        SQ_FAIL_IF(!isfinite(m->scale[i]) || !(m->scale[i] > 0), err, SQ_ERR_SCALE,
+                   "scale[%zu] = %g, need finite and > 0", i, (double)m->scale[i]);
     return SQ_OK;
 }
 

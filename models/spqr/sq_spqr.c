@@ -38,14 +38,12 @@ void sq_spqr_pack(const struct sq_spqr_tile *t, uint64_t word[T])
 static enum sq_status check_words(const uint64_t word[T], struct sq_error *err)
 {
     for (unsigned r = 0; r < T; r++)
-        if (word[r] >> 62 != 0)
-            return SQ_FAIL(err, SQ_ERR_PADDING, "row %u: word 0x%016llx, need bits 63:62 0", r,
-                           (unsigned long long)word[r]);
+        SQ_FAIL_IF(word[r] >> 62 != 0, err, SQ_ERR_PADDING,
+                   "row %u: word 0x%016llx, need bits 63:62 0", r, (unsigned long long)word[r]);
     for (unsigned r = 0; r < T; r += 2)
-        if (byte_of(word[r]) != byte_of(word[r + 1]))
-            return SQ_FAIL(err, SQ_ERR_DAMAGED,
-                           "rows %u and %u: second-order bytes 0x%02x and 0x%02x, need equal ones",
-                           r, r + 1, byte_of(word[r]), byte_of(word[r + 1]));
+        SQ_FAIL_IF(byte_of(word[r]) != byte_of(word[r + 1]), err, SQ_ERR_DAMAGED,
+                   "rows %u and %u: second-order bytes 0x%02x and 0x%02x, need equal ones", r,
+                   r + 1, byte_of(word[r]), byte_of(word[r + 1]));
     return SQ_OK;
 }
 
@@ -55,9 +53,8 @@ enum sq_status sq_spqr_unpack(const uint64_t word[T], struct sq_spqr_tile *t, st
     SQ_TRY(check_words(word, err));
     sq_spqr_dec_tile(word, t);
     for (unsigned i = 0; i < SQ_SPQR_SECONDS; i++)
-        if (!sq_half_is_finite(t->second[i]))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "%s = 0x%04x, need a finite binary16", name[i],
-                           t->second[i]);
+        SQ_FAIL_IF(!sq_half_is_finite(t->second[i]), err, SQ_ERR_SCALE,
+                   "%s = 0x%04x, need a finite binary16", name[i], t->second[i]);
     return SQ_OK;
 }
 
@@ -86,15 +83,14 @@ float sq_spqr_value(float s, float z, unsigned code)
 
 static enum sq_status check_shape(const struct sq_spqr *m, size_t n_words, struct sq_error *err)
 {
-    if (m->n == 0 || m->n >= UINT32_MAX - T || m->k == 0 || m->k > SQ_SPQR_K_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N = %zu, K = %zu, need N >= 1 and K = 1..%d", m->n, m->k,
-                       SQ_SPQR_K_MAX);
-    if (n_words != sq_spqr_n_words(m->n, m->k))
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN,
-                       "%zu words of tile rows, need %zu: N and K in tiles of 16", n_words,
-                       sq_spqr_n_words(m->n, m->k));
-    if (m->outliers.n != m->n)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "outliers of %zu rows, need %zu", m->outliers.n, m->n);
+    SQ_FAIL_IF(m->n == 0 || m->n >= UINT32_MAX - T || m->k == 0 || m->k > SQ_SPQR_K_MAX, err,
+               SQ_ERR_SHAPE, "N = %zu, K = %zu, need N >= 1 and K = 1..%d", m->n, m->k,
+               SQ_SPQR_K_MAX);
+    SQ_FAIL_IF(n_words != sq_spqr_n_words(m->n, m->k), err, SQ_ERR_STREAM_LEN,
+               "%zu words of tile rows, need %zu: N and K in tiles of 16", n_words,
+               sq_spqr_n_words(m->n, m->k));
+    SQ_FAIL_IF(m->outliers.n != m->n, err, SQ_ERR_SHAPE, "outliers of %zu rows, need %zu",
+               m->outliers.n, m->n);
     return SQ_OK;
 }
 
@@ -104,9 +100,8 @@ static enum sq_status check_perm(const struct sq_spqr *m, uint8_t *seen, struct 
         return SQ_OK;
     memset(seen, 0, m->k);
     for (size_t j = 0; j < m->k; j++) {
-        if (m->in_perm[j] >= m->k || seen[m->in_perm[j]])
-            return SQ_FAIL(err, SQ_ERR_INDEX, "in_perm[%zu] = %u, need each of 0..%zu once", j,
-                           m->in_perm[j], m->k - 1);
+        SQ_FAIL_IF(m->in_perm[j] >= m->k || seen[m->in_perm[j]], err, SQ_ERR_INDEX,
+                   "in_perm[%zu] = %u, need each of 0..%zu once", j, m->in_perm[j], m->k - 1);
         seen[m->in_perm[j]] = 1;
     }
     return SQ_OK;
@@ -130,13 +125,12 @@ static enum sq_status check_tiles(const struct sq_spqr *m, struct sq_error *err)
         struct sq_spqr_tile t;
         struct sq_error e;
         const enum sq_status status = sq_spqr_unpack(m->dense + T * i, &t, &e);
-        if (status != SQ_OK)
-            return SQ_FAIL(err, status, "tile (%zu, %zu) %.180s", i / n_tiles, i % n_tiles, e.text);
+        SQ_FAIL_IF(status != SQ_OK, err, status, "tile (%zu, %zu) %.180s", i / n_tiles, i % n_tiles,
+                   e.text);
         for (unsigned r = 0; r < T; r++)
-            if (overflows(&t, r))
-                return SQ_FAIL(err, SQ_ERR_OVERFLOW,
-                               "tile (%zu, %zu) row %u: a weight beyond 65504 in binary16",
-                               i / n_tiles, i % n_tiles, r);
+            SQ_FAIL_IF(overflows(&t, r), err, SQ_ERR_OVERFLOW,
+                       "tile (%zu, %zu) row %u: a weight beyond 65504 in binary16", i / n_tiles,
+                       i % n_tiles, r);
     }
     return SQ_OK;
 }
@@ -197,12 +191,10 @@ static enum sq_status refuse_input(const struct sq_spqr *m, const float *x, stru
 {
     for (size_t j = 0; j < m->k; j++) {
         const size_t channel = m->in_perm ? m->in_perm[j] : j;
-        if (!isfinite(x[channel]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu] = %g, need a finite number", channel,
-                           (double)x[channel]);
-        if (!isfinite(sq_half_round(x[channel])))
-            return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu] = %g, need at most 65504 in binary16",
-                           channel, (double)x[channel]);
+        SQ_FAIL_IF(!isfinite(x[channel]), err, SQ_ERR_NON_FINITE,
+                   "x[%zu] = %g, need a finite number", channel, (double)x[channel]);
+        SQ_FAIL_IF(!isfinite(sq_half_round(x[channel])), err, SQ_ERR_OVERFLOW,
+                   "x[%zu] = %g, need at most 65504 in binary16", channel, (double)x[channel]);
     }
     return SQ_OK;
 }
@@ -271,9 +263,8 @@ enum sq_status sq_spqr_gemv(const struct sq_spqr *m, const struct sq_spqr_ptcsr 
             for (unsigned u = 1; u < workers; u++)
                 sum += acc[u][r];
             y[row + r] = sq_half_round(sum);
-            if (!isfinite(y[row + r]))
-                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "y[%zu] = %g, need at most 65504 in binary16",
-                               row + r, (double)sum);
+            SQ_FAIL_IF(!isfinite(y[row + r]), err, SQ_ERR_OVERFLOW,
+                       "y[%zu] = %g, need at most 65504 in binary16", row + r, (double)sum);
         }
     }
     return SQ_OK;

@@ -24,17 +24,15 @@ static enum sq_status check_entry(size_t row, uint32_t entry, int64_t last, size
                                   struct sq_error *err)
 {
     const uint32_t col = entry & 0xffffu;
-    if (entry == 0)
-        return SQ_FAIL(err, SQ_ERR_CODE, "row %zu: an outlier 0x00000000, which means none", row);
-    if (col >= k)
-        return SQ_FAIL(err, SQ_ERR_INDEX, "row %zu: outlier in column %u, need 0..%zu", row, col,
-                       k - 1);
-    if ((int64_t)col <= last)
-        return SQ_FAIL(err, SQ_ERR_INDEX, "row %zu: outlier in column %u behind column %lld", row,
-                       col, (long long)last);
-    if (!sq_half_is_finite((uint16_t)(entry >> 16)))
-        return SQ_FAIL(err, SQ_ERR_NON_FINITE, "row %zu column %u: outlier 0x%04x is not finite",
-                       row, col, (unsigned)(entry >> 16));
+    SQ_FAIL_IF(entry == 0, err, SQ_ERR_CODE, "row %zu: an outlier 0x00000000, which means none",
+               row);
+    SQ_FAIL_IF(col >= k, err, SQ_ERR_INDEX, "row %zu: outlier in column %u, need 0..%zu", row, col,
+               k - 1);
+    SQ_FAIL_IF((int64_t)col <= last, err, SQ_ERR_INDEX,
+               "row %zu: outlier in column %u behind column %lld", row, col, (long long)last);
+    SQ_FAIL_IF(!sq_half_is_finite((uint16_t)(entry >> 16)), err, SQ_ERR_NON_FINITE,
+               "row %zu column %u: outlier 0x%04x is not finite", row, col,
+               (unsigned)(entry >> 16));
     return SQ_OK;
 }
 
@@ -43,18 +41,14 @@ static enum sq_status check_entry(size_t row, uint32_t entry, int64_t last, size
 static enum sq_status check_offsets(const char *name, const uint32_t *offsets, size_t n,
                                     size_t n_offsets, size_t n_entries, struct sq_error *err)
 {
-    if (n_offsets != n + 1)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN, "%s has %zu elements, need %zu", name, n_offsets,
-                       n + 1);
-    if (offsets[0] != 0)
-        return SQ_FAIL(err, SQ_ERR_OFFSETS, "%s[0] = %u, need 0", name, offsets[0]);
+    SQ_FAIL_IF(n_offsets != n + 1, err, SQ_ERR_STREAM_LEN, "%s has %zu elements, need %zu", name,
+               n_offsets, n + 1);
+    SQ_FAIL_IF(offsets[0] != 0, err, SQ_ERR_OFFSETS, "%s[0] = %u, need 0", name, offsets[0]);
     for (size_t i = 0; i < n; i++)
-        if (offsets[i + 1] < offsets[i])
-            return SQ_FAIL(err, SQ_ERR_OFFSETS, "%s[%zu] = %u, below %u before it", name, i + 1,
-                           offsets[i + 1], offsets[i]);
-    if (offsets[n] != n_entries)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN, "%s ends at %u, the outliers at %zu", name,
-                       offsets[n], n_entries);
+        SQ_FAIL_IF(offsets[i + 1] < offsets[i], err, SQ_ERR_OFFSETS,
+                   "%s[%zu] = %u, below %u before it", name, i + 1, offsets[i + 1], offsets[i]);
+    SQ_FAIL_IF(offsets[n] != n_entries, err, SQ_ERR_STREAM_LEN,
+               "%s ends at %u, the outliers at %zu", name, offsets[n], n_entries);
     return SQ_OK;
 }
 
@@ -62,8 +56,8 @@ enum sq_status sq_spqr_csr_validate(const struct sq_spqr_csr *c, size_t n_offset
                                     size_t k, struct sq_error *err)
 {
     SQ_TRY(check_offsets("row_offsets", c->row_offsets, c->n, n_offsets, n_entries, err));
-    if (c->nnz != n_entries)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN, "%zu outliers, need %zu", n_entries, c->nnz);
+    SQ_FAIL_IF(c->nnz != n_entries, err, SQ_ERR_STREAM_LEN, "%zu outliers, need %zu", n_entries,
+               c->nnz);
     for (size_t row = 0; row < c->n; row++) {
         int64_t last = -1;
         for (size_t e = c->row_offsets[row]; e < c->row_offsets[row + 1]; e++) {
@@ -100,8 +94,8 @@ static enum sq_status check_row(const struct sq_spqr_ptcsr *p, size_t row, size_
     const size_t begin = p->offsets[row / T] + row % T, end = p->offsets[row / T + 1];
     const size_t length = length_of(p, row);
     int64_t last = -1;
-    if (row >= p->n && length > 0)
-        return SQ_FAIL(err, SQ_ERR_PADDING, "an outlier in row %zu of %zu", row, p->n);
+    SQ_FAIL_IF(row >= p->n && length > 0, err, SQ_ERR_PADDING, "an outlier in row %zu of %zu", row,
+               p->n);
     for (size_t t = 0; begin + T * t < end; t++) {
         const uint32_t entry = p->word[begin + T * t];
         if (t < length)
@@ -119,22 +113,20 @@ enum sq_status sq_spqr_ptcsr_validate(const struct sq_spqr_ptcsr *p, size_t n_of
 {
     const size_t n_blocks = n_blocks_of(p->n);
     SQ_TRY(check_offsets("offsets", p->offsets, n_blocks, n_offsets, n_words, err));
-    if (p->n_words != n_words)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN, "%zu words, need %zu", n_words, p->n_words);
+    SQ_FAIL_IF(p->n_words != n_words, err, SQ_ERR_STREAM_LEN, "%zu words, need %zu", n_words,
+               p->n_words);
     for (size_t b = 0; b < n_blocks; b++) {
         const size_t n = p->offsets[b + 1] - p->offsets[b];
         size_t longest = 0;
-        if (n % T != 0)
-            return SQ_FAIL(err, SQ_ERR_OFFSETS, "block %zu has %zu words, need a multiple of 16", b,
-                           n);
+        SQ_FAIL_IF(n % T != 0, err, SQ_ERR_OFFSETS,
+                   "block %zu has %zu words, need a multiple of 16", b, n);
         for (size_t row = b * T; row < (b + 1) * T; row++) {
             SQ_TRY(check_row(p, row, k, err));
             const size_t length = length_of(p, row);
             longest = length > longest ? length : longest;
         }
-        if (n != T * longest)
-            return SQ_FAIL(err, SQ_ERR_OFFSETS,
-                           "block %zu has %zu words, its longest row needs %zu", b, n, T * longest);
+        SQ_FAIL_IF(n != T * longest, err, SQ_ERR_OFFSETS,
+                   "block %zu has %zu words, its longest row needs %zu", b, n, T * longest);
     }
     return SQ_OK;
 }
@@ -164,9 +156,8 @@ enum sq_status sq_spqr_to_ptcsr(const struct sq_spqr_csr *c, struct sq_spqr_ptcs
 {
     p->n = c->n;
     p->n_words = sq_spqr_ptcsr_words(c);
-    if (p->n_words > UINT32_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu words of outliers, need at most %u", p->n_words,
-                       UINT32_MAX);
+    SQ_FAIL_IF(p->n_words > UINT32_MAX, err, SQ_ERR_RANGE, "%zu words of outliers, need at most %u",
+               p->n_words, UINT32_MAX);
     if (p->n_words > 0)
         memset(p->word, 0, p->n_words * sizeof *p->word);
     p->offsets[0] = 0;

@@ -19,9 +19,8 @@ enum { T = SQ_SPQR_TILE, TOP = SQ_SPQR_TOP };
 enum sq_status sq_spqr_alloc(struct sq_spqr *m, size_t n, size_t k, size_t nnz,
                              struct sq_error *err)
 {
-    if (n == 0 || n >= UINT32_MAX - T || k == 0 || k > SQ_SPQR_K_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N = %zu, K = %zu, need N >= 1 and K = 1..%d", n, k,
-                       SQ_SPQR_K_MAX);
+    SQ_FAIL_IF(n == 0 || n >= UINT32_MAX - T || k == 0 || k > SQ_SPQR_K_MAX, err, SQ_ERR_SHAPE,
+               "N = %zu, K = %zu, need N >= 1 and K = 1..%d", n, k, SQ_SPQR_K_MAX);
     *m = (struct sq_spqr){.n = n, .k = k, .outliers = {.n = n, .nnz = nnz}};
     m->in_perm = calloc(k, sizeof *m->in_perm);
     m->dense = calloc(sq_spqr_n_words(n, k), sizeof *m->dense);
@@ -35,10 +34,7 @@ enum sq_status sq_spqr_alloc(struct sq_spqr *m, size_t n, size_t k, size_t nnz,
 
 void sq_spqr_free(struct sq_spqr *m)
 {
-    free(m->in_perm);
-    free(m->dense);
-    free(m->outliers.row_offsets);
-    free(m->outliers.col_val);
+    SQ_FREE(m->in_perm, m->dense, m->outliers.row_offsets, m->outliers.col_val);
     *m = (struct sq_spqr){0};
 }
 
@@ -239,8 +235,7 @@ static bool run(const struct job *p)
 #pragma omp atomic write
             is_out_of_memory = true;
         }
-        free(t.w);
-        free(t.entry);
+        SQ_FREE(t.w, t.entry);
     }
     return !is_out_of_memory;
 }
@@ -278,17 +273,16 @@ static enum sq_status factor_permuted(struct sq_factor *f, const struct sq_calib
                                       struct sq_error *err)
 {
     const size_t k = c->k;
-    struct sq_calibration permuted = {.k = k, .n_tokens = c->n_tokens};
-    permuted.xtx = malloc(k * k * sizeof *permuted.xtx);
+    SQ_CLOSED(sq_calibration_free)
+    struct sq_calibration permuted = {
+        .k = k, .n_tokens = c->n_tokens, .xtx = malloc(k * k * sizeof *permuted.xtx)};
     SQ_NEED(permuted.xtx, err, "a Hessian of %zu x %zu", k, k);
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j <= i; j++) {
             const size_t a = in_perm[i], b = in_perm[j];
             permuted.xtx[i * k + j] = c->xtx[a > b ? a * k + b : b * k + a];
         }
-    const enum sq_status status = sq_factor_init(f, &permuted, NULL, percdamp, err);
-    free(permuted.xtx);
-    return status;
+    return sq_factor_init(f, &permuted, NULL, percdamp, err);
 }
 
 // rel * mean over columns of var(W[:,j]) / U_jj^2. Without a variance (one row) nothing is an
@@ -317,16 +311,13 @@ static double threshold(const struct job *p, double relative)
 static enum sq_status check(const float *w, size_t n, size_t k, const struct sq_calibration *c,
                             const struct sq_spqr_options *o, struct sq_error *err)
 {
-    if (c->k != k)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu of the weights, %zu of the Hessian", k, c->k);
-    if (!c->xtx)
-        return SQ_FAIL(err, SQ_ERR_ARG, "the calibration was made without a Hessian");
-    if (!(o->relative > 0))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0", o->relative);
+    SQ_FAIL_IF(c->k != k, err, SQ_ERR_SHAPE, "K = %zu of the weights, %zu of the Hessian", k, c->k);
+    SQ_FAIL_IF(!c->xtx, err, SQ_ERR_ARG, "the calibration was made without a Hessian");
+    SQ_FAIL_IF(!(o->relative > 0), err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0",
+               o->relative);
     for (size_t i = 0; i < n * k; i++)
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)w[i]);
     return SQ_OK;
 }
 
@@ -379,9 +370,7 @@ static enum sq_status encode(struct job *p, double relative, double *sum_e2, str
         *sum_e2 = (r ? *sum_e2 : 0) + p->sum_e2[r];
     for (size_t r = 0; p->entry && r < n; r++)
         free(p->entry[r]);
-    free(p->entry);
-    free(p->n_entries);
-    free(p->sum_e2);
+    SQ_FREE(p->entry, p->n_entries, p->sum_e2);
     return status == SQ_OK ? validate(p->m, err) : status;
 }
 
@@ -389,7 +378,7 @@ enum sq_status sq_spqr_encode(struct sq_spqr *m, const float *w, size_t n, size_
                               const struct sq_calibration *c, const struct sq_spqr_options *o,
                               double *sum_e2, struct sq_error *err)
 {
-    struct sq_factor f = {0};
+    SQ_CLOSED(sq_factor_free) struct sq_factor f = {0};
     *m = (struct sq_spqr){0};
     SQ_TRY(check(w, n, k, c, o, err));
     SQ_TRY(sq_spqr_alloc(m, n, k, 0, err));
@@ -400,8 +389,5 @@ enum sq_status sq_spqr_encode(struct sq_spqr *m, const float *w, size_t n, size_
         struct job p = {.m = m, .f = &f, .w = w};
         status = encode(&p, o->relative, sum_e2, err);
     }
-    sq_factor_free(&f);
-    if (status != SQ_OK)
-        sq_spqr_free(m);
-    return status;
+    return SQ_ELSE(status, sq_spqr_free(m));
 }

@@ -25,8 +25,8 @@ size_t sq_spqt_address(size_t k, size_t block_row, size_t col)
 
 static enum sq_status check_shape(size_t n, size_t k, struct sq_error *err)
 {
-    if (n == 0 || k == 0 || n > UINT32_MAX || k > UINT32_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N = %zu, K = %zu, need 1..2^32-1", n, k);
+    SQ_FAIL_IF(n == 0 || k == 0 || n > UINT32_MAX || k > UINT32_MAX, err, SQ_ERR_SHAPE,
+               "N = %zu, K = %zu, need 1..2^32-1", n, k);
     return SQ_OK;
 }
 
@@ -41,9 +41,8 @@ enum sq_status sq_spqt_encode(const float *w, struct sq_spqt *m, struct sq_error
             for (size_t i = 0; i < SQ_Q4K_LEN && r * SQ_Q4K_LEN + i < m->n; i++)
                 v[i] = w[(r * SQ_Q4K_LEN + i) * m->k + c];
             const enum sq_status status = sq_q4k_encode(v, &s, &e);
-            if (status != SQ_OK)
-                return SQ_FAIL(err, status, "rows from %zu, column %zu: %.180s", r * SQ_Q4K_LEN, c,
-                               e.text);
+            SQ_FAIL_IF(status != SQ_OK, err, status, "rows from %zu, column %zu: %.180s",
+                       r * SQ_Q4K_LEN, c, e.text);
             sq_q4k_pack(&s, m->block + sq_spqt_address(m->k, r, c));
         }
     return SQ_OK;
@@ -52,18 +51,18 @@ enum sq_status sq_spqt_encode(const float *w, struct sq_spqt *m, struct sq_error
 enum sq_status sq_spqt_validate(const struct sq_spqt *m, size_t nbytes, struct sq_error *err)
 {
     SQ_TRY(check_shape(m->n, m->k, err));
-    if (nbytes % SQ_Q4K_NBYTES != 0 || nbytes / SQ_Q4K_NBYTES != sq_spqt_n_blocks(m->n, m->k))
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN,
-                       "%zu bytes, need %zu superblocks of %d: one for every 256 rows of a column",
-                       nbytes, sq_spqt_n_blocks(m->n, m->k), SQ_Q4K_NBYTES);
+    SQ_FAIL_IF(nbytes % SQ_Q4K_NBYTES != 0 ||
+                   nbytes / SQ_Q4K_NBYTES != sq_spqt_n_blocks(m->n, m->k),
+               err, SQ_ERR_STREAM_LEN,
+               "%zu bytes, need %zu superblocks of %d: one for every 256 rows of a column", nbytes,
+               sq_spqt_n_blocks(m->n, m->k), SQ_Q4K_NBYTES);
     for (size_t i = 0; i < sq_spqt_n_blocks(m->n, m->k); i++) {
         struct sq_q4k s;
         struct sq_error e;
         sq_q4k_unpack(m->block + SQ_Q4K_NBYTES * i, &s);
         const enum sq_status status = sq_q4k_check(&s, &e);
-        if (status != SQ_OK)
-            return SQ_FAIL(err, status, "superblock row %zu column %zu: %.180s", i / m->k, i % m->k,
-                           e.text);
+        SQ_FAIL_IF(status != SQ_OK, err, status, "superblock row %zu column %zu: %.180s", i / m->k,
+                   i % m->k, e.text);
     }
     return SQ_OK;
 }
@@ -81,12 +80,11 @@ void sq_spqt_decode(const struct sq_spqt *m, float *plane)
 
 enum sq_status sq_spqt_check(const float *x, size_t k, float theta, struct sq_error *err)
 {
-    if (!(theta >= 0 && isfinite(theta)))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "theta = %g, need a finite number >= 0", (double)theta);
+    SQ_FAIL_IF(!(theta >= 0 && isfinite(theta)), err, SQ_ERR_RANGE,
+               "theta = %g, need a finite number >= 0", (double)theta);
     for (size_t i = 0; i < k; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu] = %g, need a finite number", i,
-                           (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE, "x[%zu] = %g, need a finite number", i,
+                   (double)x[i]);
     return SQ_OK;
 }
 

@@ -40,15 +40,13 @@ enum sq_status sq_cache_recipe(const char *text, unsigned scope, struct sq_recip
         if (strcmp(text, names[i].name) == 0)
             text = names[i].text;
     add_usual(text, scope, &given);
-    char *copy = strdup(text);
+    SQ_FREED char *copy = strdup(text);
     SQ_NEED(copy, err, "a format");
-    const enum sq_status status = sq_recipe_read(copy, "kv-format", scope, &given, r, err);
-    free(copy);
-    if (status == SQ_OK && !sq_recipe_is_reference(r) && sq_recipe_needs_calibration(r))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "kv-format: %s needs calibration, which a cache does not have",
-                       r->format->name);
-    return status;
+    SQ_TRY(sq_recipe_read(copy, "kv-format", scope, &given, r, err));
+    SQ_FAIL_IF(!sq_recipe_is_reference(r) && sq_recipe_needs_calibration(r), err,
+               SQ_ERR_UNSUPPORTED, "kv-format: %s needs calibration, which a cache does not have",
+               r->format->name);
+    return SQ_OK;
 }
 
 double sq_cache_row_nbits(const struct sq_recipe *cache, uint64_t width)

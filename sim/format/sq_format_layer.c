@@ -69,16 +69,16 @@ void sq_recipe_heading(const struct sq_recipe *r, char text[96])
 enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_format_ops *f = r->format;
-    if (!f || !f->values)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s has no values", f ? f->name : "(none)");
-    if (r->is_smooth && !f->values->has_smoothing)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "smooth: %s has no smoothing", f->name);
+    SQ_FAIL_IF(!f || !f->values, err, SQ_ERR_UNSUPPORTED, "format %s has no values",
+               f ? f->name : "(none)");
+    SQ_FAIL_IF(r->is_smooth && !f->values->has_smoothing, err, SQ_ERR_UNSUPPORTED,
+               "smooth: %s has no smoothing", f->name);
     if (f->values->check)
         SQ_TRY(f->values->check(r, err));
-    if (!(r->alpha >= 0 && r->alpha <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "alpha = %g, need 0..1", r->alpha);
-    if (!(r->percdamp >= 0 && r->percdamp <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "percdamp = %g, need 0..1", r->percdamp);
+    SQ_FAIL_IF(!(r->alpha >= 0 && r->alpha <= 1), err, SQ_ERR_RANGE, "alpha = %g, need 0..1",
+               r->alpha);
+    SQ_FAIL_IF(!(r->percdamp >= 0 && r->percdamp <= 1), err, SQ_ERR_RANGE,
+               "percdamp = %g, need 0..1", r->percdamp);
     return SQ_OK;
 }
 
@@ -129,9 +129,7 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
     const enum sq_status status = in->sigma
                                       ? quantize_smooth(q, r, w, in, err)
                                       : r->format->values->init(&q->state, r, w, n, k, in, err);
-    if (status != SQ_OK)
-        sq_quant_layer_free(q);
-    return status;
+    return SQ_ELSE(status, sq_quant_layer_free(q));
 }
 
 void sq_quant_layer_free(struct sq_quant_layer *q)

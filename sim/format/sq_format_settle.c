@@ -154,13 +154,11 @@ static enum sq_status refuse_option(const struct sq_format_ops *f, unsigned scop
 {
     const char *absent = absent_text(scope, name), *format[NAMES_MAX];
     char list[LIST_NBYTES];
-    if (absent)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s: %s %s", name, f->name, absent);
+    SQ_FAIL_IF(absent, err, SQ_ERR_ARG, "%s: %s %s", name, f->name, absent);
     join(format, takers(scope, name, NULL, format), list, sizeof list);
     for (const struct sq_format_option *o = f->option; o->name; o++)
-        if (o->by && strcmp(o->name, name) == 0)
-            return SQ_FAIL(err, SQ_ERR_ARG, "%s of %s follows from --%s: did you mean that?", name,
-                           f->name, o->by);
+        SQ_FAIL_IF(o->by && strcmp(o->name, name) == 0, err, SQ_ERR_ARG,
+                   "%s of %s follows from --%s: did you mean that?", name, f->name, o->by);
     return *list
                ? SQ_FAIL(err, SQ_ERR_ARG, "%s has no use with --format %s; --%s needs --format %s",
                          name, f->name, name, list)
@@ -223,8 +221,7 @@ static enum sq_status take(const struct sq_format_ops *f, unsigned scope, const 
     double v = 0;
     if (!o)
         return refuse_option(f, scope, name, err);
-    if (o->kind == SQ_OPTION_REFUSED)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s: %s", name, o->text);
+    SQ_FAIL_IF(o->kind == SQ_OPTION_REFUSED, err, SQ_ERR_ARG, "%s: %s", name, o->text);
     const bool is_off = o->off && strcmp(text, o->off) == 0;
     if (!is_off && !read(o, text, &v))
         return refuse_value(f, scope, o, strcmp(text, "row") == 0 ? "0" : text, err);

@@ -181,8 +181,8 @@ void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core)
 enum sq_status sq_cost_check_act(const struct sq_recipe *r, bool has_16, struct sq_error *err)
 {
     const unsigned bits = sq_recipe_act_bits(r);
-    if (bits != 4 && bits != 8 && !(has_16 && bits == 16))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "act-bits = %u, need 4%s for %s", bits,
-                       has_16 ? ", 8 or 16" : " or 8", r->format->name);
+    SQ_FAIL_IF(bits != 4 && bits != 8 && !(has_16 && bits == 16), err, SQ_ERR_RANGE,
+               "act-bits = %u, need 4%s for %s", bits, has_16 ? ", 8 or 16" : " or 8",
+               r->format->name);
     return SQ_OK;
 }

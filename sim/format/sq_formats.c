@@ -57,12 +57,10 @@ size_t sq_n_formats(void)
 
 enum sq_status sq_format_add(const struct sq_format_ops *f, struct sq_error *err)
 {
-    if (n_formats == N_OWN + SQ_FORMATS_MORE)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "format %s: more than %d descriptions", f->name,
-                       SQ_FORMATS_MORE);
-    if (sq_format_find(f->name))
-        return SQ_FAIL(err, SQ_ERR_ARG, "name = %s is that of another format, need another",
-                       f->name);
+    SQ_FAIL_IF(n_formats == N_OWN + SQ_FORMATS_MORE, err, SQ_ERR_RANGE,
+               "format %s: more than %d descriptions", f->name, SQ_FORMATS_MORE);
+    SQ_FAIL_IF(sq_format_find(f->name), err, SQ_ERR_ARG,
+               "name = %s is that of another format, need another", f->name);
     sq_format_names[n_formats] = f->name;
     sq_formats[n_formats++] = f;
     return SQ_OK;
@@ -129,12 +127,10 @@ enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, en
                             struct sq_error *err)
 {
     SQ_TRY(part_named(s, part, t, err));
-    if (!*t)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "tensor %s of layer '%.60s' is missing", part,
-                       s->layer);
-    if ((*t)->dtype != dtype || (*t)->n_dims != n_dims)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor %s of layer '%.60s' is not %s of %u dimensions",
-                       part, s->layer, sq_dtype_name(dtype), n_dims);
+    SQ_FAIL_IF(!*t, err, SQ_ERR_DAMAGED, "tensor %s of layer '%.60s' is missing", part, s->layer);
+    SQ_FAIL_IF((*t)->dtype != dtype || (*t)->n_dims != n_dims, err, SQ_ERR_SHAPE,
+               "tensor %s of layer '%.60s' is not %s of %u dimensions", part, s->layer,
+               sq_dtype_name(dtype), n_dims);
     for (unsigned i = 0; i < n_dims; i++)
         if (dim[i] != SIZE_MAX && (*t)->dim[i] != dim[i])
             return SQ_FAIL(

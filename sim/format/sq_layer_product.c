@@ -31,11 +31,10 @@ static enum sq_status check_y(const struct sq_product *p, const float *want, str
     for (size_t t = 0; t < p->n_tensors; t++)
         for (size_t i = 0; strcmp(p->tensor[t].name, "y") == 0 && i < p->m * p->n; i++) {
             const float got = y_at(&p->tensor[t], i);
-            if (memcmp(&got, &want[i], sizeof got) != 0)
-                return SQ_FAIL(err, SQ_ERR_INTERNAL,
-                               "%s: y[%zu] = %.9g from the integers of the product, the layer "
-                               "gives %.9g",
-                               p->source, i, (double)got, (double)want[i]);
+            SQ_FAIL_IF(memcmp(&got, &want[i], sizeof got) != 0, err, SQ_ERR_INTERNAL,
+                       "%s: y[%zu] = %.9g from the integers of the product, the layer "
+                       "gives %.9g",
+                       p->source, i, (double)got, (double)want[i]);
         }
     return SQ_OK;
 }

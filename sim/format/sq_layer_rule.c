@@ -3,7 +3,6 @@
 #include "sim/format/sq_layer_rule.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
@@ -35,13 +34,13 @@ enum sq_status sq_recipe_read(char *text, const char *what, unsigned scope,
     struct sq_error why;
     const char *name = strsep(&text, ":");
     const struct sq_format_ops *f = sq_format_find(name);
-    if (!f || !f->values)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s: '%.40s' is no format with values", what, name);
+    SQ_FAIL_IF(!f || !f->values, err, SQ_ERR_ARG, "%s: '%.40s' is no format with values", what,
+               name);
     struct sq_given own = taken(given, f);
     for (char *option; (option = strsep(&text, ":"));) {
         char *value = strchr(option, '=');
-        if (own.n == SQ_OPTIONS_MAX)
-            return SQ_FAIL(err, SQ_ERR_ARG, "%s: more than %d options", what, SQ_OPTIONS_MAX);
+        SQ_FAIL_IF(own.n == SQ_OPTIONS_MAX, err, SQ_ERR_ARG, "%s: more than %d options", what,
+                   SQ_OPTIONS_MAX);
         if (value)
             *value++ = '\0';
         own.option[own.n].name = option;
@@ -57,8 +56,8 @@ static enum sq_status read_recipe(char *text, const struct sq_given *given, stru
                                   struct sq_error *err)
 {
     SQ_TRY(sq_recipe_read(text, "layer-format", SQ_IN_EVAL, given, r, err));
-    if (sq_recipe_is_reference(r))
-        return SQ_FAIL(err, SQ_ERR_ARG, "layer-format: weight-bits = 16 is no encoding, need 2..8");
+    SQ_FAIL_IF(sq_recipe_is_reference(r), err, SQ_ERR_ARG,
+               "layer-format: weight-bits = 16 is no encoding, need 2..8");
     return SQ_OK;
 }
 
@@ -68,22 +67,19 @@ enum sq_status sq_layer_rules_read(const char *text, const struct sq_given *give
 {
     SQ_FREED char *copy = strdup(text);
     char *left = copy;
-    enum sq_status status = SQ_HAVE(copy, err, "rules");
+    SQ_NEED(copy, err, "rules");
     *n = 0;
-    for (char *one; status == SQ_OK && (one = strsep(&left, ","));) {
+    for (char *one; (one = strsep(&left, ","));) {
         char *format = strchr(one, '=');
         const size_t length = format ? (size_t)(format - one) : 0;
-        if (length == 0 || length >= SQ_LAYER_PATTERN_MAX || *n == SQ_LAYER_RULES_MAX) {
-            status =
-                SQ_FAIL(err, SQ_ERR_ARG,
-                        "layer-format = %.60s, need up to %d of PATTERN=FORMAT, a pattern of 1 "
-                        "to %d characters",
-                        text, SQ_LAYER_RULES_MAX, SQ_LAYER_PATTERN_MAX - 1);
-            break;
-        }
+        SQ_FAIL_IF(length == 0 || length >= SQ_LAYER_PATTERN_MAX || *n == SQ_LAYER_RULES_MAX, err,
+                   SQ_ERR_ARG,
+                   "layer-format = %.60s, need up to %d of PATTERN=FORMAT, a pattern of 1 "
+                   "to %d characters",
+                   text, SQ_LAYER_RULES_MAX, SQ_LAYER_PATTERN_MAX - 1);
         memcpy(rule[*n].pattern, one, length);
         rule[*n].pattern[length] = '\0';
-        status = read_recipe(format + 1, given, &rule[(*n)++].recipe, err);
+        SQ_TRY(read_recipe(format + 1, given, &rule[(*n)++].recipe, err));
     }
-    return status;
+    return SQ_OK;
 }

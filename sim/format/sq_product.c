@@ -20,9 +20,8 @@ enum sq_status sq_product_keep(struct sq_product *p, size_t nbytes, void **data,
 {
     void *buffer =
         p->n_owned < SQ_PRODUCT_OWNED_MAX ? aligned_alloc(64, (nbytes + 127) / 64 * 64) : NULL;
-    if (!buffer)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu bytes",
-                       sq_path_tail(p->source), nbytes);
+    SQ_FAIL_IF(!buffer, err, SQ_ERR_MEMORY, "%s: out of memory for %zu bytes",
+               sq_path_tail(p->source), nbytes);
     memset(buffer, 0, nbytes);
     p->owned[p->n_owned++] = buffer;
     *data = buffer;
@@ -67,18 +66,18 @@ enum sq_status sq_product_number(const struct sq_product *p, const char *name, s
 {
     const struct sq_product_number *number = find_number(p, name);
     if (number) {
-        if (number->value < min || number->value > max)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s = %zu, need %zu..%zu",
-                           sq_path_tail(p->source), name, number->value, min, max);
+        SQ_FAIL_IF(number->value < min || number->value > max, err, SQ_ERR_RANGE,
+                   "%s: %s = %zu, need %zu..%zu", sq_path_tail(p->source), name, number->value, min,
+                   max);
         *value = number->value;
         return SQ_OK;
     }
     const char *text = text_of(p, name);
     const size_t len = text ? strspn(text, "0123456789") : 0;
     const unsigned long long v = text ? strtoull(text, NULL, 10) : 0;
-    if (!text || len == 0 || len > 10 || text[len] || v < min || v > max)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata %s = %.20s, need %zu..%zu",
-                       sq_path_tail(p->source), name, text ? text : "missing", min, max);
+    SQ_FAIL_IF(!text || len == 0 || len > 10 || text[len] || v < min || v > max, err,
+               SQ_ERR_DAMAGED, "%s: metadata %s = %.20s, need %zu..%zu", sq_path_tail(p->source),
+               name, text ? text : "missing", min, max);
     *value = (size_t)v;
     return SQ_OK;
 }
@@ -118,13 +117,12 @@ enum sq_status sq_product_tensor(struct sq_product *p, const char *name, enum sq
                                  size_t n, const void **data, struct sq_error *err)
 {
     struct sq_product_tensor t;
-    if (!find_tensor(p, name, &t))
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: tensor %s is missing, need %s of %zu elements",
-                       sq_path_tail(p->source), name, sq_dtype_name(dtype), n);
-    if (t.dtype != dtype || t.n_elements != n)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: tensor %s = %s of %zu elements, need %s of %zu",
-                       sq_path_tail(p->source), name, sq_dtype_name(t.dtype), t.n_elements,
-                       sq_dtype_name(dtype), n);
+    SQ_FAIL_IF(!find_tensor(p, name, &t), err, SQ_ERR_DAMAGED,
+               "%s: tensor %s is missing, need %s of %zu elements", sq_path_tail(p->source), name,
+               sq_dtype_name(dtype), n);
+    SQ_FAIL_IF(t.dtype != dtype || t.n_elements != n, err, SQ_ERR_DAMAGED,
+               "%s: tensor %s = %s of %zu elements, need %s of %zu", sq_path_tail(p->source), name,
+               sq_dtype_name(t.dtype), t.n_elements, sq_dtype_name(dtype), n);
     *data = t.data;
     if (!p->file)
         return SQ_OK;
@@ -153,9 +151,9 @@ enum sq_status sq_product_bank(const struct sq_product *p, unsigned *bank, unsig
     size_t b, h;
     SQ_TRY(sq_product_number(p, "bank", 2, SQ_BANK_MAX, &b, err));
     SQ_TRY(sq_product_number(p, "k", 1, b - 1, &h, err));
-    if (p->k % b != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of bank = %zu",
-                       sq_path_tail(p->source), p->k, b);
+    SQ_FAIL_IF(p->k % b != 0, err, SQ_ERR_SHAPE,
+               "%s: metadata K = %zu, need a multiple of bank = %zu", sq_path_tail(p->source), p->k,
+               b);
     *bank = (unsigned)b;
     *high = (unsigned)h;
     return SQ_OK;
@@ -165,9 +163,9 @@ enum sq_status sq_product_groups(const struct sq_product *p, size_t *groups, str
 {
     size_t group;
     SQ_TRY(sq_product_option(p, "group", 1, p->k, p->k, &group, err));
-    if (p->k % group != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of group = %zu",
-                       sq_path_tail(p->source), p->k, group);
+    SQ_FAIL_IF(p->k % group != 0, err, SQ_ERR_SHAPE,
+               "%s: metadata K = %zu, need a multiple of group = %zu", sq_path_tail(p->source),
+               p->k, group);
     *groups = p->k / group;
     return SQ_OK;
 }
@@ -184,8 +182,8 @@ enum sq_status sq_product_format(const struct sq_product *p, struct sq_format *f
     f->group = group == p->k && group > SQ_BANK_MAX ? 0 : (unsigned)group; // 0: a row
     f->high_bits = (unsigned)high;
     f->low_bits = (unsigned)low;
-    if (sq_k_padded(f, p->k) != p->k)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of group = %zu",
-                       sq_path_tail(p->source), p->k, group);
+    SQ_FAIL_IF(sq_k_padded(f, p->k) != p->k, err, SQ_ERR_SHAPE,
+               "%s: metadata K = %zu, need a multiple of group = %zu", sq_path_tail(p->source),
+               p->k, group);
     return sq_format_check(f, err);
 }

@@ -63,10 +63,9 @@ enum sq_status sq_route_begin(struct sq_route_work *w, size_t n_groups, size_t n
     w->shape = sq_ports_of(c->block, c->point->value);
     w->len = sq_field_offset(w->shape.in, w->shape.n_in);
     w->out_len = sq_field_offset(w->shape.out, w->shape.n_out);
-    if (n_groups == 0 || n_beats > INTEGERS_MAX / w->len)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu beats for %s, need 1..%llu",
-                       sq_path_tail(w->p->source), n_beats, c->block->name,
-                       (unsigned long long)(INTEGERS_MAX / w->len));
+    SQ_FAIL_IF(n_groups == 0 || n_beats > INTEGERS_MAX / w->len, err, SQ_ERR_RANGE,
+               "%s: %zu beats for %s, need 1..%llu", sq_path_tail(w->p->source), n_beats,
+               c->block->name, (unsigned long long)(INTEGERS_MAX / w->len));
     c->n_groups = n_groups;
     c->n_beats = n_beats;
     w->n_golden = w->shape.outputs > c->max_outputs ? w->shape.outputs : c->max_outputs;

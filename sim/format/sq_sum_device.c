@@ -71,9 +71,10 @@ static enum sq_status read_rule(const struct raw_sum *raw, struct sq_sum_rule *r
     char *end = raw->aligned;
     const bool is_exact = strcmp(raw->aligned, "exact") == 0;
     const unsigned long aligned = is_exact ? SQ_SUM_EXACT : strtoul(raw->aligned, &end, 10);
-    if (!is_exact && (raw->aligned[0] < '1' || raw->aligned[0] > '9' || *end || aligned > 99))
-        return SQ_FAIL(err, SQ_ERR_ARG, "aligned = %s, need exact, or %d..%d", raw->aligned,
-                       SQ_SUM_ALIGNED_MIN, SQ_SUM_ALIGNED_MAX);
+    SQ_FAIL_IF(!is_exact &&
+                   (raw->aligned[0] < '1' || raw->aligned[0] > '9' || *end || aligned > 99),
+               err, SQ_ERR_ARG, "aligned = %s, need exact, or %d..%d", raw->aligned,
+               SQ_SUM_ALIGNED_MIN, SQ_SUM_ALIGNED_MAX);
     *r = (struct sq_sum_rule){.step = raw->step,
                               .groups = raw->groups ? raw->groups : 1,
                               .aligned = (unsigned)aligned,
@@ -97,14 +98,12 @@ static enum sq_status read_all(const struct raw_device *raw, struct sq_sum_devic
     for (unsigned i = 0; i < raw->sums_count; i++) {
         const struct raw_sum *const s = &raw->sums[i];
         for (unsigned j = 0; j < s->inputs_count; j++) {
-            if (!is_input(s->inputs[j]))
-                return SQ_FAIL(err, SQ_ERR_ARG,
-                               "inputs = %s, need any, fp16, bf16, tf32, e5m2, e4m3, e3m2, e2m3 or "
-                               "e2m1",
-                               s->inputs[j]);
-            if (sq_sum_device_rule(d, s->inputs[j]))
-                return SQ_FAIL(err, SQ_ERR_ARG, "inputs = %s stands twice, need it once",
-                               s->inputs[j]);
+            SQ_FAIL_IF(!is_input(s->inputs[j]), err, SQ_ERR_ARG,
+                       "inputs = %s, need any, fp16, bf16, tf32, e5m2, e4m3, e3m2, e2m3 or "
+                       "e2m1",
+                       s->inputs[j]);
+            SQ_FAIL_IF(sq_sum_device_rule(d, s->inputs[j]), err, SQ_ERR_ARG,
+                       "inputs = %s stands twice, need it once", s->inputs[j]);
             snprintf(d->sum[i].input[j], sizeof d->sum[i].input[j], "%s", s->inputs[j]);
         }
         d->sum[i].n_inputs = s->inputs_count;

@@ -207,12 +207,12 @@ static enum sq_status begin_output(struct sq_route_work *w, struct sq_tiles *t,
     enum { COUNT_MAX = 65535 };
     SQ_TRY(sq_route_set_output(w, (unsigned)t->rows, (unsigned)t->cols, 0, err));
     w->shape = sq_ports_of(w->stream->block, w->point->value);
-    if (is_engine(w) && (t->m > COUNT_MAX || t->groups > COUNT_MAX || t->banks > COUNT_MAX))
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: %zu tiles of %zu scale groups of %zu banks in a job of %s, need at "
-                       "most %d each",
-                       sq_path_tail(w->p->source), t->m, t->groups, t->banks,
-                       w->stream->block->name, COUNT_MAX);
+    SQ_FAIL_IF(is_engine(w) && (t->m > COUNT_MAX || t->groups > COUNT_MAX || t->banks > COUNT_MAX),
+               err, SQ_ERR_RANGE,
+               "%s: %zu tiles of %zu scale groups of %zu banks in a job of %s, need at "
+               "most %d each",
+               sq_path_tail(w->p->source), t->m, t->groups, t->banks, w->stream->block->name,
+               COUNT_MAX);
     const size_t tiles = group_tiles(w, t);
     w->stream->max_outputs = tiles * t->rows * t->cols / w->shape.out[0].count;
     SQ_TRY(sq_route_begin(w, t->all / t->groups / tiles, t->all * t->banks, err));
@@ -226,9 +226,9 @@ enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struc
     t->cols = sq_route_get(w, "Cols");
     t->bank = sq_route_get(w, "BankLen");
     SQ_TRY(sq_product_groups(w->p, &t->groups, err));
-    if (w->p->k / t->groups % t->bank != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of %u for %s",
-                       sq_path_tail(w->p->source), w->p->k, t->bank, w->stream->block->name);
+    SQ_FAIL_IF(w->p->k / t->groups % t->bank != 0, err, SQ_ERR_SHAPE,
+               "%s: metadata K = %zu, need a multiple of %u for %s", sq_path_tail(w->p->source),
+               w->p->k, t->bank, w->stream->block->name);
     t->m = (w->p->m + t->rows - 1) / t->rows;
     t->n = (w->p->n + t->cols - 1) / t->cols;
     t->banks = w->p->k / t->groups / t->bank;

@@ -2,7 +2,6 @@
 // Shares groups out to workers by each rule, and finds the slowest worker (sq_work_split.h).
 #include "sim/format/sq_work_split.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "sim/io/sq_checked.h"
@@ -46,10 +45,9 @@ enum sq_status sq_work_split(enum sq_work_split_kind kind, const uint32_t *nnz, 
                              uint64_t *load, struct sq_error *err)
 {
     *s = (struct sq_work_split){0};
-    if ((unsigned)kind >= SQ_WORK_SPLITS || workers < 1 || tile_rows < 1)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "schedule %u, %zu workers, %zu rows a tile, need 1 or more", (unsigned)kind,
-                       workers, tile_rows);
+    SQ_FAIL_IF((unsigned)kind >= SQ_WORK_SPLITS || workers < 1 || tile_rows < 1, err, SQ_ERR_RANGE,
+               "schedule %u, %zu workers, %zu rows a tile, need 1 or more", (unsigned)kind, workers,
+               tile_rows);
     SQ_FREED uint64_t *of = calloc(workers, sizeof *of);
     SQ_NEED(of, err, "%zu workers", workers);
     for (size_t row = 0; row < n_rows; row++)

@@ -119,10 +119,9 @@ static enum sq_status shared_smoothing(const struct encoding *e, size_t first, s
     *of = sq_recipe_of_layer(e->r, e->ck->layer[first].name);
     for (size_t l = first + 1; l < end; l++) {
         const struct sq_recipe *r = sq_recipe_of_layer(e->r, e->ck->layer[l].name);
-        if (r->is_smooth != (*of)->is_smooth || (r->is_smooth && r->alpha != (*of)->alpha))
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "layers %.60s and %.60s share an input, need one smooth",
-                           e->ck->layer[first].name, e->ck->layer[l].name);
+        SQ_FAIL_IF(r->is_smooth != (*of)->is_smooth || (r->is_smooth && r->alpha != (*of)->alpha),
+                   err, SQ_ERR_ARG, "layers %.60s and %.60s share an input, need one smooth",
+                   e->ck->layer[first].name, e->ck->layer[l].name);
     }
     return SQ_OK;
 }
@@ -246,8 +245,7 @@ enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const str
         memcpy(before, s->h, nbytes);
     SQ_THEN(status, encode_behind(&b, s, block, before, layer, err));
     sq_eval_inputs_free(&in);
-    free(before);
-    free(e.w);
+    SQ_FREE(before, e.w);
     for (size_t i = 0; status != SQ_OK && i < SQ_BLOCK_LAYERS; i++)
         sq_quant_layer_free(&layer[i]);
     return status;

@@ -17,12 +17,6 @@
 #define INDEX_MAX_NBYTES (64u << 20)
 #define MAX_SHARDS 4096u
 #define CONFIG_MAX_NBYTES (16u << 20)
-#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
-
-static enum sq_status no_memory(struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "a checkpoint");
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -94,10 +88,9 @@ static enum sq_status check_name(const struct sq_model_config *c, bool is_gguf, 
     unsigned block;
     if (has_place(c, is_gguf, name))
         return SQ_OK;
-    if (block_part(name, &block) && block >= c->n_layers)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "tensor '%.80s' is of block %u, need 0..%zu by num_hidden_layers", name,
-                       block, c->n_layers - 1);
+    SQ_FAIL_IF(block_part(name, &block) && block >= c->n_layers, err, SQ_ERR_UNSUPPORTED,
+               "tensor '%.80s' is of block %u, need 0..%zu by num_hidden_layers", name, block,
+               c->n_layers - 1);
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                    "tensor '%.80s' has no place in a Llama-type model, need a checkpoint whose "
                    "weights are whole: no scales or adapters beside them",
@@ -187,8 +180,7 @@ static enum sq_status check_kind(const struct sq_safetensors *st, const char *pa
 static enum sq_status open_single(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
 {
     ck->shard = calloc(1, sizeof *ck->shard);
-    if (!ck->shard)
-        return no_memory(err);
+    SQ_NEED(ck->shard, err, "a checkpoint");
     SQ_TRY(sq_safetensors_open(&ck->shard[0], path, err));
     ck->n_shards = 1;
     return check_kind(&ck->shard[0], path, err);
@@ -212,13 +204,12 @@ static enum sq_status check_shard(const struct sq_safetensors *st, const char *n
 {
     for (size_t i = 0; i < st->n_tensors; i++) {
         const char *where = json_string_value(json_object_get(weight_map, st->tensor[i].name));
-        if (!where || strcmp(where, name) != 0)
-            return DAMAGED("shard %.60s holds tensor '%.60s', the index says %.60s", name,
-                           st->tensor[i].name, where ? where : "nothing about it");
+        SQ_FAIL_IF(!where || strcmp(where, name) != 0, err, SQ_ERR_DAMAGED,
+                   "shard %.60s holds tensor '%.60s', the index says %.60s", name,
+                   st->tensor[i].name, where ? where : "nothing about it");
     }
-    if (st->n_tensors != n_mapped)
-        return DAMAGED("shard %.80s holds %zu tensors, the index lists %zu", name, st->n_tensors,
-                       n_mapped);
+    SQ_FAIL_IF(st->n_tensors != n_mapped, err, SQ_ERR_DAMAGED,
+               "shard %.80s holds %zu tensors, the index lists %zu", name, st->n_tensors, n_mapped);
     return SQ_OK;
 }
 
@@ -230,15 +221,15 @@ static enum sq_status count_shards(const json_t *weight_map, json_t *count, stru
     json_object_foreach((json_t *)(uintptr_t)weight_map, tensor, value)
     {
         const char *name = json_string_value(value);
-        if (!name || !is_plain_file_name(name))
-            return DAMAGED("weight_map of the index: an entry is no plain file name");
+        SQ_FAIL_IF(!name || !is_plain_file_name(name), err, SQ_ERR_DAMAGED,
+                   "weight_map of the index: an entry is no plain file name");
         json_int_t n = json_integer_value(json_object_get(count, name));
         if (json_object_set_new(count, name, json_integer(n + 1)) != 0)
-            return no_memory(err);
+            return SQ_NO_MEMORY(err, "a checkpoint");
     }
-    if (json_object_size(count) < 1 || json_object_size(count) > MAX_SHARDS)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "the index lists %zu shards, need 1..%u",
-                       json_object_size(count), MAX_SHARDS);
+    SQ_FAIL_IF(json_object_size(count) < 1 || json_object_size(count) > MAX_SHARDS, err,
+               SQ_ERR_RANGE, "the index lists %zu shards, need 1..%u", json_object_size(count),
+               MAX_SHARDS);
     return SQ_OK;
 }
 
@@ -247,21 +238,17 @@ static enum sq_status open_shards(struct sq_checkpoint *ck, const char *dir,
                                   struct sq_error *err)
 {
     ck->shard = calloc(json_object_size(count), sizeof *ck->shard);
-    if (!ck->shard)
-        return no_memory(err);
+    SQ_NEED(ck->shard, err, "a checkpoint");
     const char *name;
     json_t *n_mapped;
     json_object_foreach((json_t *)(uintptr_t)count, name, n_mapped)
     {
-        char *path = join(dir, name);
+        SQ_FREED char *path = join(dir, name);
         struct sq_safetensors *st = &ck->shard[ck->n_shards];
-        enum sq_status status = path ? sq_safetensors_open(st, path, err) : no_memory(err);
-        if (status == SQ_OK) {
-            ck->n_shards++;
-            status = check_kind(st, path, err);
-        }
-        free(path);
-        SQ_TRY(status);
+        SQ_NEED(path, err, "a checkpoint");
+        SQ_TRY(sq_safetensors_open(st, path, err));
+        ck->n_shards++;
+        SQ_TRY(check_kind(st, path, err));
         SQ_TRY(check_shard(st, name, weight_map, (size_t)json_integer_value(n_mapped), err));
     }
     return SQ_OK;
@@ -276,7 +263,8 @@ static enum sq_status open_index(struct sq_checkpoint *ck, const char *dir, cons
     json_auto_t *count = json_object();
     SQ_TRY(json_is_object(weight_map)
                ? count_shards(weight_map, count, err)
-               : DAMAGED("%s: weight_map is missing or no object", sq_path_tail(index)));
+               : SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: weight_map is missing or no object",
+                         sq_path_tail(index)));
     return open_shards(ck, dir, weight_map, count, err);
 }
 
@@ -287,17 +275,14 @@ static enum sq_status need(const struct sq_checkpoint *ck, const char *name, siz
                            const struct sq_tensor **found, struct sq_error *err)
 {
     const struct sq_tensor *t = sq_checkpoint_find(ck, name);
-    if (!t)
-        return DAMAGED("tensor '%s' is missing", name);
-    if (!sq_dtype_is_float(t->dtype))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%s' is %s, need F32, F16 or BF16", t->name,
-                       sq_dtype_name(t->dtype));
+    SQ_FAIL_IF(!t, err, SQ_ERR_DAMAGED, "tensor '%s' is missing", name);
+    SQ_FAIL_IF(!sq_dtype_is_float(t->dtype), err, SQ_ERR_UNSUPPORTED,
+               "tensor '%s' is %s, need F32, F16 or BF16", t->name, sq_dtype_name(t->dtype));
     bool fits =
         k ? t->n_dims == 2 && t->dim[0] == n && t->dim[1] == k : t->n_dims == 1 && t->dim[0] == n;
-    if (!fits)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "tensor '%s' does not have the shape %zu%s%zu%s of the config", t->name, n,
-                       k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
+    SQ_FAIL_IF(!fits, err, SQ_ERR_SHAPE,
+               "tensor '%s' does not have the shape %zu%s%zu%s of the config", t->name, n,
+               k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
     if (found)
         *found = t;
     return SQ_OK;
@@ -382,10 +367,8 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
         if (has_bias)
             SQ_TRY(need(ck, full, l->n, 0, &l->bias, err));
         const struct sq_tensor *bias = has_bias ? NULL : sq_checkpoint_find(ck, full);
-        if (bias && !is_zero_bias(l, bias))
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "tensor '%s': biases are not supported, but of q, k and v of Qwen2",
-                           full);
+        SQ_FAIL_IF(bias && !is_zero_bias(l, bias), err, SQ_ERR_UNSUPPORTED,
+                   "tensor '%s': biases are not supported, but of q, k and v of Qwen2", full);
         snprintf(full, sizeof full, "%.50s.weight", name);
         if (!is_foreign)
             SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
@@ -423,7 +406,8 @@ static enum sq_status check_tied(const struct sq_checkpoint *ck, const struct sq
     sq_checkpoint_forget(ck, a);
     sq_checkpoint_forget(ck, b);
     return same ? SQ_OK
-                : DAMAGED("tie_word_embeddings is true, but %s is not %s: set it to false, or "
+                : SQ_FAIL(err, SQ_ERR_DAMAGED,
+                          "tie_word_embeddings is true, but %s is not %s: set it to false, or "
                           "leave the head out",
                           head, embedding);
 }
@@ -484,8 +468,7 @@ static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
     ck->layer = calloc(c->n_layers * 7, sizeof *ck->layer);
     ck->names = calloc(c->n_layers * 7, LAYER_NAME_MAX);
     ck->foreign_layer = calloc(c->n_layers * 7, sizeof *ck->foreign_layer);
-    if (!ck->layer || !ck->names || !ck->foreign_layer)
-        return no_memory(err);
+    SQ_NEED(ck->layer && ck->names && ck->foreign_layer, err, "a checkpoint");
     link_foreign(ck);
     SQ_TRY(need(ck, embedding, c->vocab_size, c->hidden_size, &embed, err));
     SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
@@ -525,31 +508,26 @@ static enum sq_status add_quantized(struct bag *b, const struct sq_tensor *t, st
     struct sq_checkpoint *ck = b->ck;
     struct sq_foreign_size size;
     SQ_FREED char *stem = malloc(strlen(t->name) + 1);
-    if (!stem)
-        return no_memory(err);
-    enum sq_status status = SQ_OK;
+    SQ_NEED(stem, err, "a checkpoint");
     const bool is_codes = stem_of(t->name, stem) && !sq_dtype_is_float(t->dtype) &&
                           sq_foreign_size(&ck->foreign, stem, &size);
-    for (size_t e = 0; is_codes && status == SQ_OK && e < size.n_layers; e++) {
+    for (size_t e = 0; is_codes && e < size.n_layers; e++) {
         const size_t room = (size_t)(b->end - b->name);
         bool is_foreign;
-        if (ck->n_layers == b->room)
-            status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %zu quantized layers", b->room);
+        SQ_FAIL_IF(ck->n_layers == b->room, err, SQ_ERR_RANGE, "more than %zu quantized layers",
+                   b->room);
         const int n = size.n_layers > 1 ? snprintf(b->name, room, "%s.%zu", stem, e)
                                         : snprintf(b->name, room, "%s", stem);
-        if (status == SQ_OK && (n < 0 || (size_t)n >= room))
-            status = no_memory(err);
-        if (status != SQ_OK)
-            break;
+        SQ_NEED(n >= 0 && (size_t)n < room, err, "a checkpoint");
         struct sq_layer *l = &ck->layer[ck->n_layers];
         *l = (struct sq_layer){.name = b->name, .n = size.n, .k = size.k};
-        status = add_foreign(ck, l, &is_foreign, err);
-        if (status == SQ_OK && is_foreign) {
+        SQ_TRY(add_foreign(ck, l, &is_foreign, err));
+        if (is_foreign) {
             ck->n_layers++;
             b->name += n + 1;
         }
     }
-    return status;
+    return SQ_OK;
 }
 
 // A plain 2-D tensor of floats that is not empty.
@@ -580,8 +558,9 @@ static enum sq_status add_plain(struct bag *b, const struct sq_tensor *t, struct
 enum { EXPERTS_MAX = 1024 };
 
 // Every layer that is quantized, then every 2-D float tensor.
-static enum sq_status list_bag(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
+static enum sq_status open_bag(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
 {
+    SQ_TRY(open_single(ck, path, err));
     const struct sq_safetensors *st = &ck->shard[0];
     size_t names_nbytes = 1, n_layers = st->n_tensors + 1;
     link_foreign(ck);
@@ -595,16 +574,14 @@ static enum sq_status list_bag(struct sq_checkpoint *ck, const char *path, struc
     ck->layer = calloc(n_layers, sizeof *ck->layer);
     ck->foreign_layer = calloc(n_layers, sizeof *ck->foreign_layer);
     ck->names = calloc(names_nbytes, 1);
-    if (!ck->layer || !ck->names || !ck->foreign_layer)
-        return no_memory(err);
+    SQ_NEED(ck->layer && ck->names && ck->foreign_layer, err, "a checkpoint");
     struct bag b = {ck, ck->names, ck->names + names_nbytes, n_layers};
     for (size_t i = 0; i < st->n_tensors; i++)
         SQ_TRY(add_quantized(&b, &st->tensor[i], err));
     for (size_t i = 0; i < st->n_tensors; i++)
         SQ_TRY(add_plain(&b, &st->tensor[i], err));
-    if (ck->n_layers == 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: no two-dimensional F32, F16 or BF16 tensor",
-                       sq_path_tail(path));
+    SQ_FAIL_IF(ck->n_layers == 0, err, SQ_ERR_SHAPE,
+               "%s: no two-dimensional F32, F16 or BF16 tensor", sq_path_tail(path));
     return SQ_OK;
 }
 
@@ -632,15 +609,13 @@ static enum sq_status read_ends(struct sq_checkpoint *ck, const json_t *root, co
     const size_t n = is_list ? json_array_size(v) : v && !json_is_null(v);
     if (v)
         ck->n_ends = 0;
-    if (n > SQ_ENDS_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: eos_token_id has %zu tokens, need at most %d", what,
-                       n, SQ_ENDS_MAX);
+    SQ_FAIL_IF(n > SQ_ENDS_MAX, err, SQ_ERR_RANGE,
+               "%s: eos_token_id has %zu tokens, need at most %d", what, n, SQ_ENDS_MAX);
     for (size_t i = 0; i < n; i++) {
         const json_t *one = is_list ? json_array_get(v, i) : v;
-        if (!json_is_integer(one) || json_integer_value(one) < -1 ||
-            json_integer_value(one) >= 1 << 24)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "%s: eos_token_id, need numbers of 0..16777215",
-                           what);
+        SQ_FAIL_IF(!json_is_integer(one) || json_integer_value(one) < -1 ||
+                       json_integer_value(one) >= 1 << 24,
+                   err, SQ_ERR_RANGE, "%s: eos_token_id, need numbers of 0..16777215", what);
         ck->end[ck->n_ends++] = (int32_t)json_integer_value(one);
     }
     return SQ_OK;
@@ -651,8 +626,7 @@ static enum sq_status read_generation(struct sq_checkpoint *ck, const char *dir,
 {
     SQ_FREED char *path = join(dir, "generation_config.json");
     json_auto_t *root = NULL;
-    if (!path)
-        return no_memory(err);
+    SQ_NEED(path, err, "a checkpoint");
     if (access(path, F_OK) == 0)
         SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
     if (sq_json_field(root, "eos_token_id"))
@@ -666,33 +640,31 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
 {
     static const char *const name[] = {"hf_quant_config.json", "quantize_config.json",
                                        "quant_config.json"}; // modelopt, AutoGPTQ, AutoAWQ
-    json_t *root;
+    json_auto_t *root = NULL;
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
-    enum sq_status status = sq_model_config_of(root, sq_path_tail(path), &ck->config, err);
-    if (status == SQ_OK && ck->config.end_of_text)
+    SQ_TRY(sq_model_config_of(root, sq_path_tail(path), &ck->config, err));
+    if (ck->config.end_of_text)
         ck->end[ck->n_ends++] = (int32_t)ck->config.end_of_text;
-    SQ_THEN(status, read_ends(ck, root, sq_path_tail(path), err));
-    SQ_THEN(status, read_generation(ck, dir, err));
+    SQ_TRY(read_ends(ck, root, sq_path_tail(path), err));
+    SQ_TRY(read_generation(ck, dir, err));
     const json_t *q = json_object_get(root, "quantization_config");
     if (!json_is_object(q))
         q = json_object_get(root, "compression_config");
     ck->quantization = json_is_object(q) ? json_incref((json_t *)(uintptr_t)q) : NULL;
-    json_decref(root);
-    for (size_t i = 0; status == SQ_OK && i < sizeof name / sizeof name[0]; i++) {
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
         SQ_FREED char *beside = join(dir, name[i]);
         json_auto_t *other = NULL;
-        status = beside ? SQ_OK : no_memory(err);
-        if (status == SQ_OK && access(beside, F_OK) == 0)
-            status = sq_json_load(beside, CONFIG_MAX_NBYTES, &other, err);
-        if (status == SQ_OK && other && ck->quantization)
-            status = sq_foreign_check_both(ck->quantization, other, name[i], err);
-        else if (status == SQ_OK && other)
+        SQ_NEED(beside, err, "a checkpoint");
+        if (access(beside, F_OK) == 0)
+            SQ_TRY(sq_json_load(beside, CONFIG_MAX_NBYTES, &other, err));
+        if (other && ck->quantization)
+            SQ_TRY(sq_foreign_check_both(ck->quantization, other, name[i], err));
+        else if (other)
             ck->quantization = json_incref(other);
     }
-    SQ_THEN(status, sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method,
-                                            &ck->notes, err));
-    return status == SQ_OK ? sq_foreign_expressions_add(&ck->expressions, ck->quantization, err)
-                           : status;
+    SQ_TRY(sq_foreign_check_config(ck->quantization, sq_path_tail(path), &ck->method, &ck->notes,
+                                   err));
+    return sq_foreign_expressions_add(&ck->expressions, ck->quantization, err);
 }
 
 static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
@@ -700,12 +672,11 @@ static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
 {
     SQ_FREED char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
     SQ_FREED char *index = join(dir, "model.safetensors.index.json");
-    enum sq_status status =
-        config && single && index ? read_config(ck, dir, config, err) : no_memory(err);
-    SQ_THEN(status, open_weights(ck, dir, single, index, err));
-    SQ_THEN(status, list_model(ck, err));
+    SQ_NEED(config && single && index, err, "a checkpoint");
+    SQ_TRY(read_config(ck, dir, config, err));
+    SQ_TRY(open_weights(ck, dir, single, index, err));
     ck->is_model = true;
-    return status;
+    return list_model(ck, err);
 }
 
 static enum sq_status open_gguf(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
@@ -729,18 +700,11 @@ enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, st
 {
     *ck = (struct sq_checkpoint){0};
     struct stat st;
-    enum sq_status status;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        status = open_directory(ck, path, err);
-    } else if (sq_gguf_is(path)) {
-        status = open_gguf(ck, path, err);
-    } else {
-        status = open_single(ck, path, err);
-        SQ_THEN(status, list_bag(ck, path, err));
-    }
-    if (status != SQ_OK)
-        sq_checkpoint_close(ck);
-    return status;
+    const enum sq_status status = stat(path, &st) == 0 && S_ISDIR(st.st_mode)
+                                      ? open_directory(ck, path, err)
+                                  : sq_gguf_is(path) ? open_gguf(ck, path, err)
+                                                     : open_bag(ck, path, err);
+    return SQ_ELSE(status, sq_checkpoint_close(ck));
 }
 
 void sq_checkpoint_close(struct sq_checkpoint *ck)
@@ -754,10 +718,7 @@ void sq_checkpoint_close(struct sq_checkpoint *ck)
         sq_foreign_free(&ck->foreign_layer[i]);
     sq_foreign_expressions_free(&ck->expressions);
     json_decref(ck->quantization);
-    free(ck->foreign_layer);
-    free(ck->shard);
-    free(ck->layer);
-    free(ck->names);
+    SQ_FREE(ck->foreign_layer, ck->shard, ck->layer, ck->names);
     *ck = (struct sq_checkpoint){0};
 }
 
@@ -799,8 +760,7 @@ enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i
                                         struct sq_error *err)
 {
     enum { ROWS = 64 }; // of a piece
-    if (i >= ck->n_layers)
-        return SQ_FAIL(err, SQ_ERR_ARG, "layer = %zu, need 0..%zu", i, ck->n_layers - 1);
+    SQ_FAIL_IF(i >= ck->n_layers, err, SQ_ERR_ARG, "layer = %zu, need 0..%zu", i, ck->n_layers - 1);
     const struct sq_layer *l = &ck->layer[i];
     bool is_good = true;
 #pragma omp parallel for schedule(dynamic) reduction(&& : is_good)
@@ -845,8 +805,7 @@ enum sq_status sq_checkpoint_encoded(const struct sq_checkpoint *ck, size_t i,
     if (l->foreign)
         return sq_foreign_encoded(l->foreign, r, q, err);
     float *w = malloc(l->n * l->k * sizeof *w);
-    if (!w)
-        return no_memory(err);
+    SQ_NEED(w, err, "a checkpoint");
     const enum sq_status status = sq_checkpoint_read_layer(ck, i, w, err);
     if (status == SQ_OK)
         return sq_as_stored_layer(w, l->n, l->k, 8 * (double)l->weight->nbytes, q, err);
@@ -858,11 +817,9 @@ enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *na
                                   size_t n_elements, struct sq_error *err)
 {
     const struct sq_tensor *t = sq_checkpoint_find(ck, name);
-    if (!t)
-        return DAMAGED("tensor '%.80s' is missing", name);
-    if (t->n_elements != n_elements)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor '%.80s' has %zu elements, need %zu", name,
-                       t->n_elements, n_elements);
+    SQ_FAIL_IF(!t, err, SQ_ERR_DAMAGED, "tensor '%.80s' is missing", name);
+    SQ_FAIL_IF(t->n_elements != n_elements, err, SQ_ERR_SHAPE,
+               "tensor '%.80s' has %zu elements, need %zu", name, t->n_elements, n_elements);
     const enum sq_status status = sq_tensor_read_f32(t, out, err);
     sq_checkpoint_forget(ck, t);
     return status;

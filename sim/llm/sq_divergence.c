@@ -106,10 +106,10 @@ static enum sq_status summarize(struct sums *sequence, size_t n, double *kl, dou
     qsort(sequence, n, sizeof *sequence, compare_sums);
     for (size_t i = 0; i < n; i++)
         add(&all, &sequence[i]);
-    if (!isfinite(all.reference) || !isfinite(all.difference) || !isfinite(all.kl))
-        return SQ_FAIL(err, SQ_ERR_NON_FINITE,
-                       "the losses differ by %g, the divergence is %g: a logit is not finite",
-                       all.difference, all.kl);
+    SQ_FAIL_IF(!isfinite(all.reference) || !isfinite(all.difference) || !isfinite(all.kl), err,
+               SQ_ERR_NON_FINITE,
+               "the losses differ by %g, the divergence is %g: a logit is not finite",
+               all.difference, all.kl);
     const size_t n_tokens = (size_t)all.n;
     qsort(kl, n_tokens, sizeof *kl, sq_by_number);
     *d = (struct sq_divergence){.loss_reference = all.reference / all.n,

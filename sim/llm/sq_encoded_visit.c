@@ -3,9 +3,6 @@
 // (sq_encoded_visit.h).
 #include "sim/llm/sq_encoded_visit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_blockwise.h"
 #include "sim/llm/sq_layer_scan.h"
@@ -29,19 +26,15 @@ static enum sq_status encode_one(void *context, size_t index, const char *name, 
     const struct sq_quant_input none = {0};
     SQ_CLOSED(sq_quant_layer_free) struct sq_quant_layer q = {0};
     struct sq_error why;
-    enum sq_status status = SQ_OK;
     if (!v->o->is_wanted[index])
         return SQ_OK;
     if (v->o->file) {
         SQ_TRY(sq_layer_file_find(v->o->file, name, n, k, &q, err));
-        status = v->visit(v->context, index, &q, x, m, err);
-        return status;
+    } else {
+        const enum sq_status status = sq_quant_layer_init(&q, v->r, w, n, k, &none, &why);
+        SQ_FAIL_IF(status != SQ_OK, err, status, "layer %.60s: %.160s", name, why.text);
     }
-    status = sq_quant_layer_init(&q, v->r, w, n, k, &none, &why);
-    if (status != SQ_OK)
-        return SQ_FAIL(err, status, "layer %.60s: %.160s", name, why.text);
-    status = v->visit(v->context, index, &q, x, m, err);
-    return status;
+    return v->visit(v->context, index, &q, x, m, err);
 }
 
 // ---- calibrated, block by block -------------------------------------------------------------
@@ -88,33 +81,27 @@ static enum sq_status do_blocks(struct walk *v, const struct sq_tokens *calib,
                                 const struct sq_tokens *seen, struct sq_error *err)
 {
     SQ_CLOSED(sq_llama_free) struct sq_llama a = {0};
-    struct sq_llama b;
+    SQ_CLOSED(sq_llama_free) struct sq_llama b = {0};
     SQ_TRY(sq_llama_init(&a, v->ck, calib, err));
-    enum sq_status status = sq_llama_init(&b, v->ck, seen, err);
-    if (status == SQ_OK) {
-        for (size_t i = 0; status == SQ_OK && i < v->ck->config.n_layers; i++)
-            if (wants_any(v, i * SQ_BLOCK_LAYERS, v->ck->n_layers)) // this one or one after it
-                status = do_block(v, &a, &b, i, err);
-        sq_llama_free(&b);
-    }
-    return status;
+    SQ_TRY(sq_llama_init(&b, v->ck, seen, err));
+    for (size_t i = 0; i < v->ck->config.n_layers; i++)
+        if (wants_any(v, i * SQ_BLOCK_LAYERS, v->ck->n_layers)) // this one or one after it
+            SQ_TRY(do_block(v, &a, &b, i, err));
+    return SQ_OK;
 }
 
 static enum sq_status calibrated(struct walk *v, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = v->ck;
     SQ_CLOSED(sq_tokens_free) struct sq_tokens calib = {0};
-    struct sq_tokens seen;
+    SQ_CLOSED(sq_tokens_free) struct sq_tokens seen = {0};
     char beside[1024];
     sq_tokens_beside(v->o->model, "tokens_calib.safetensors", beside, sizeof beside);
     SQ_TRY(sq_tokens_read(&calib, v->o->calib ? v->o->calib : beside, ck->config.vocab_size,
                           ck->config.max_position, err));
     enum sq_status status = sq_layer_scan(ck, &calib, v->r, &v->choice, err);
     SQ_THEN(status, sq_model_tokens(ck, v->o->model, v->o->source, v->o->m, &seen, err));
-    if (status == SQ_OK) {
-        status = do_blocks(v, &calib, &seen, err);
-        sq_tokens_free(&seen);
-    }
+    SQ_THEN(status, do_blocks(v, &calib, &seen, err));
     sq_layer_scan_free(&v->choice);
     return status;
 }
@@ -128,9 +115,8 @@ enum sq_status sq_encoded_layers(const struct sq_checkpoint *ck, const struct sq
     *is_real = ck->is_model;
     if (o->file || !sq_recipe_needs_calibration(v.r))
         return sq_model_visit(ck, o->model, o->source, o->m, o->seed, encode_one, &v, is_real, err);
-    if (!ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "calibration needs a model directory with config.json%s%s%s",
-                       other ? "; " : "", other ? other : "", other ? " needs none" : "");
+    SQ_FAIL_IF(!ck->is_model, err, SQ_ERR_UNSUPPORTED,
+               "calibration needs a model directory with config.json%s%s%s", other ? "; " : "",
+               other ? other : "", other ? " needs none" : "");
     return calibrated(&v, err);
 }

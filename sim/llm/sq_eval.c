@@ -114,14 +114,13 @@ static enum sq_status step(struct evaluation *e, size_t j, size_t block,
 static enum sq_status step_all(struct evaluation *e, size_t block, struct sq_error *err)
 {
     SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
-    enum sq_status status = SQ_OK;
     if (e->calib.ck) {
         say(e->watch, SQ_EVAL_CALIBRATION, block * e->n_runs, e->ck->config.n_layers * e->n_runs);
-        status = sq_eval_collect(&e->calib, block, e->needs, &in, err);
+        SQ_TRY(sq_eval_collect(&e->calib, block, e->needs, &in, err));
     }
-    for (size_t j = 0; status == SQ_OK && j < e->n_runs; j++)
-        status = step(e, j, block, &in, err);
-    return status;
+    for (size_t j = 0; j < e->n_runs; j++)
+        SQ_TRY(step(e, j, block, &in, err));
+    return SQ_OK;
 }
 
 // ---- scores -----------------------------------------------------------------------------------
@@ -187,8 +186,7 @@ static enum sq_status prepare(struct evaluation *e, struct run *run, struct sq_e
     }
     if (!is_calibrated(run))
         return SQ_OK;
-    if (!e->calib_tokens)
-        return SQ_FAIL(err, SQ_ERR_ARG, "this recipe needs calibration tokens");
+    SQ_FAIL_IF(!e->calib_tokens, err, SQ_ERR_ARG, "this recipe needs calibration tokens");
     SQ_TRY(scan(e, run, err));
     if (run->r->is_sequential)
         return sq_llama_init(&run->behind, e->ck, e->calib_tokens, err);
@@ -199,8 +197,8 @@ static enum sq_status prepare(struct evaluation *e, struct run *run, struct sq_e
 static enum sq_status evaluate(struct evaluation *e, struct sq_error *err)
 {
     const size_t n_blocks = e->ck->config.n_layers * e->n_runs;
-    if (sq_tokens_predicted(e->tokens) == 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "no token is predicted, need 1 or more");
+    SQ_FAIL_IF(sq_tokens_predicted(e->tokens) == 0, err, SQ_ERR_RANGE,
+               "no token is predicted, need 1 or more");
     for (size_t j = 0; j < e->n_runs; j++)
         SQ_TRY(prepare(e, &e->run[j], err));
     for (size_t j = 0; j < e->n_runs; j++)
@@ -284,8 +282,8 @@ enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_toke
 {
     SQ_FREED float *x = NULL;
     bool has_reference = false;
-    if (n_jobs < 1 || n_jobs > SQ_EVAL_JOBS)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu formats, need 1..%d", n_jobs, SQ_EVAL_JOBS);
+    SQ_FAIL_IF(n_jobs < 1 || n_jobs > SQ_EVAL_JOBS, err, SQ_ERR_RANGE, "%zu formats, need 1..%d",
+               n_jobs, SQ_EVAL_JOBS);
     for (size_t j = 0; j < n_jobs; j++)
         has_reference = has_reference || is_compared(&job[j]);
     SQ_TRY(has_reference ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK);

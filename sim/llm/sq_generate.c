@@ -56,19 +56,18 @@ static enum sq_status encode(struct generation *g, struct sq_error *err)
     SQ_CLOSED(sq_llama_free) struct sq_llama calib = {0};
     g->layer = calloc(g->ck->n_layers, sizeof *g->layer);
     SQ_NEED(g->layer, err, "%zu layers", g->ck->n_layers);
-    if (is_calibrated && !g->o->calib)
-        return SQ_FAIL(err, SQ_ERR_ARG, "this recipe needs calibration tokens");
+    SQ_FAIL_IF(is_calibrated && !g->o->calib, err, SQ_ERR_ARG,
+               "this recipe needs calibration tokens");
     if (is_calibrated) {
         SQ_TRY(sq_layer_scan(g->ck, g->o->calib, g->o->recipe, &g->choice, err));
         SQ_TRY(sq_llama_init(&calib, g->ck, g->o->calib, err));
     }
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; status == SQ_OK && i < n_blocks; i++) {
-        status = encode_block(g, is_calibrated ? &calib : NULL, i, err);
+    for (size_t i = 0; i < n_blocks; i++) {
+        SQ_TRY(encode_block(g, is_calibrated ? &calib : NULL, i, err));
         if (g->watch->encoded)
             g->watch->encoded(g->watch->context, i + 1, n_blocks);
     }
-    return status;
+    return SQ_OK;
 }
 
 static size_t most_likely(const float *logit, size_t n)
@@ -124,9 +123,9 @@ static enum sq_status pass_on_chip(struct generation *g, const int32_t *id, size
         SQ_TRY(sq_llama_next(&g->llama, &one, err));
         SQ_TRY(sq_token_program_run(&g->program, g->o->chip, id[i], g->llama.past, g->part, &next,
                                     g->logit, err));
-        if ((size_t)next != most_likely(g->logit, g->program.vocab))
-            return SQ_FAIL(err, SQ_ERR_INTERNAL, "the chip says token %d, of the logits %zu is it",
-                           (int)next, most_likely(g->logit, g->program.vocab));
+        SQ_FAIL_IF((size_t)next != most_likely(g->logit, g->program.vocab), err, SQ_ERR_INTERNAL,
+                   "the chip says token %d, of the logits %zu is it", (int)next,
+                   most_likely(g->logit, g->program.vocab));
     }
     for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
         sq_chip_cost_add(&g->cost, &g->part[i]);
@@ -182,9 +181,8 @@ static enum sq_status choose(struct generation *g, size_t number, size_t m, int3
 {
     const size_t n = g->ck->config.vocab_size;
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(g->logit[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "logit %zu of token %zu is %g", i, number,
-                           (double)g->logit[i]);
+        SQ_FAIL_IF(!isfinite(g->logit[i]), err, SQ_ERR_NON_FINITE, "logit %zu of token %zu is %g",
+                   i, number, (double)g->logit[i]);
     const size_t best = g->o->temperature > 0 ? draw(g, n) : most_likely(g->logit, n);
     const double sum = weigh(g->logit, n, 1, g->p);
     const struct sq_generate_token token = {.number = number,
@@ -240,11 +238,10 @@ static enum sq_status set_up(struct generation *g, struct sq_error *err)
     const size_t length = o->n_prompt + o->n_tokens - 1, vocabulary = g->ck->config.vocab_size;
     size_t offset[] = {0, o->n_prompt};
     const struct sq_tokens longest = {.n_sequences = 1, .offset = offset};
-    if (length > g->ck->config.max_position)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "a prompt of %zu tokens and %zu more, need at most %zu together, the "
-                       "model's context and one",
-                       o->n_prompt, o->n_tokens, g->ck->config.max_position + 1);
+    SQ_FAIL_IF(length > g->ck->config.max_position, err, SQ_ERR_RANGE,
+               "a prompt of %zu tokens and %zu more, need at most %zu together, the "
+               "model's context and one",
+               o->n_prompt, o->n_tokens, g->ck->config.max_position + 1);
     g->logit = malloc(vocabulary * sizeof *g->logit);
     g->p = malloc(vocabulary * sizeof *g->p);
     SQ_NEED(g->logit && g->p, err, "%zu logits", vocabulary);
@@ -284,7 +281,6 @@ enum sq_status sq_generate(const struct sq_checkpoint *ck, const struct sq_gener
     free(g.layer);
     sq_layer_scan_free(&g.choice);
     sq_llama_free(&g.llama);
-    free(g.logit);
-    free(g.p);
+    SQ_FREE(g.logit, g.p);
     return status;
 }

@@ -8,8 +8,6 @@
 #include "sim/llm/text/sq_tokenizer.h"
 #include "sim/llm/text/sq_tokenizer_json.h"
 
-#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
-
 // ---- config -----------------------------------------------------------------------------------
 
 // As GGUF and as Hugging Face call them.
@@ -47,10 +45,9 @@ static json_t *model_type(const json_t *config)
 static enum sq_status check_export(const struct sq_model_config *c, const char *what,
                                    struct sq_error *err)
 {
-    if (c->rope.attention_factor != 1)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: rope.scaling.attn_factor = %g, need 1: no field of config.json has it",
-                       what, c->rope.attention_factor);
+    SQ_FAIL_IF(c->rope.attention_factor != 1, err, SQ_ERR_UNSUPPORTED,
+               "%s: rope.scaling.attn_factor = %g, need 1: no field of config.json has it", what,
+               c->rope.attention_factor);
     return c->has_post_norm
                ? SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                          "%s: its norms hold the gain, those of Hugging Face's Gemma 3 gain - 1; "
@@ -110,11 +107,10 @@ static enum sq_status put_token(const char *what, size_t id, struct sq_gguf_text
                                 struct sq_error *err)
 {
     json_auto_t *content = text_json(text);
-    if (!content)
-        return DAMAGED("%s: token %zu is no UTF-8", what, id);
+    SQ_FAIL_IF(!content, err, SQ_ERR_DAMAGED, "%s: token %zu is no UTF-8", what, id);
     const char *key = json_string_value(content);
-    if (strlen(key) != text.n || json_object_get(vocab, key))
-        return DAMAGED("%s: token %zu has a NUL or is there twice", what, id);
+    SQ_FAIL_IF(strlen(key) != text.n || json_object_get(vocab, key), err, SQ_ERR_DAMAGED,
+               "%s: token %zu has a NUL or is there twice", what, id);
     json_object_set_new(vocab, key, json_integer((json_int_t)id));
     if (is_added)
         json_array_append_new(added,
@@ -143,8 +139,8 @@ static enum sq_status put_merges(const char *what, const struct sq_gguf_value *v
 {
     const uint8_t *at = v->at;
     for (size_t i = 0; i < v->n; i++)
-        if (json_array_append_new(merges, text_json(sq_gguf_next(&at))) != 0)
-            return DAMAGED("%s: merge %zu is no UTF-8", what, i);
+        SQ_FAIL_IF(json_array_append_new(merges, text_json(sq_gguf_next(&at))) != 0, err,
+                   SQ_ERR_DAMAGED, "%s: merge %zu is no UTF-8", what, i);
     return SQ_OK;
 }
 
@@ -169,9 +165,8 @@ static enum sq_status export_tokenizer(const struct sq_gguf *g, const char *what
     const int32_t bos_id = t.adds_bos ? t.bos : SQ_TOKEN_NONE;
     sq_tokenizer_free(&t);
     SQ_TRY(sq_tokenizer_source(g, what, &s, err));
-    if (!s.kind)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: its tokenizer is SentencePiece, need byte-level BPE", what);
+    SQ_FAIL_IF(!s.kind, err, SQ_ERR_UNSUPPORTED,
+               "%s: its tokenizer is SentencePiece, need byte-level BPE", what);
     json_t *const vocab = json_object(), *const added = json_array(), *const merges = json_array();
     json_t *const lead = token_text(s.tokens, bos_id);
     json_t *const model = json_pack(

@@ -149,10 +149,9 @@ static enum sq_status get_equal(const struct reader *r, const struct sq_gguf_val
     SQ_TRY(check_length(r, v, err));
     const int64_t first = sq_gguf_integer(v, 0);
     for (size_t i = 1; i < v->n; i++)
-        if (sq_gguf_integer(v, i) != first)
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "%s: %s of block %zu = %lld, need %lld, that of block 0", r->what,
-                           v->key, i, (long long)sq_gguf_integer(v, i), (long long)first);
+        SQ_FAIL_IF(sq_gguf_integer(v, i) != first, err, SQ_ERR_UNSUPPORTED,
+                   "%s: %s of block %zu = %lld, need %lld, that of block 0", r->what, v->key, i,
+                   (long long)sq_gguf_integer(v, i), (long long)first);
     *value = json_integer((json_int_t)first);
     return SQ_OK;
 }
@@ -162,8 +161,8 @@ static enum sq_status copy_field(const struct reader *r, const struct field *f,
 {
     json_t *value;
     const struct sq_gguf_value *v = find(r, f->key);
-    if (!v && f->is_needed)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: %s.%s is missing", r->what, r->arch, f->key);
+    SQ_FAIL_IF(!v && f->is_needed, err, SQ_ERR_DAMAGED, "%s: %s.%s is missing", r->what, r->arch,
+               f->key);
     if (v && v->is_array && f->is_a_block && is_integer(v) && n_blocks(r))
         SQ_TRY(get_equal(r, v, &value, err));
     else
@@ -261,15 +260,13 @@ static enum sq_status read_factor(const struct reader *r, double *factor, struct
     SQ_TRY(get(r, "rope.scaling.type", &type, err));
     const char *text = type ? json_string_value(type) : "linear";
     const bool is_none = text && strcmp(text, "none") == 0;
-    enum sq_status status = SQ_OK;
-    if (!text || (!is_none && strcmp(text, "linear") != 0))
-        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                         "%s: %s.rope.scaling.type = %.40s, need none or linear", r->what, r->arch,
-                         text ? text : "no text");
-    SQ_THEN(status, get_number(r, key, 1, factor, err));
+    SQ_FAIL_IF(!text || (!is_none && strcmp(text, "linear") != 0), err, SQ_ERR_UNSUPPORTED,
+               "%s: %s.rope.scaling.type = %.40s, need none or linear", r->what, r->arch,
+               text ? text : "no text");
+    SQ_TRY(get_number(r, key, 1, factor, err));
     if (is_none || *factor == 0)
         *factor = 1;
-    return status;
+    return SQ_OK;
 }
 
 static json_t *linear_rope(double factor)
@@ -311,9 +308,8 @@ static enum sq_status put_layer_types(const struct reader *r, bool has_window, s
         SQ_TRY(check_length(r, v, err));
     else if (v)
         SQ_TRY(get_number(r, key, period, &period, err));
-    if (!(period >= 0 && period <= SQ_MAX_BLOCKS))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s.%s = %g, need 0..%d", r->what, r->arch, key,
-                       period, SQ_MAX_BLOCKS);
+    SQ_FAIL_IF(!(period >= 0 && period <= SQ_MAX_BLOCKS), err, SQ_ERR_RANGE,
+               "%s: %s.%s = %g, need 0..%d", r->what, r->arch, key, period, SQ_MAX_BLOCKS);
     json_t *types = json_array();
     for (size_t i = 0; i < n_blocks(r); i++) {
         const size_t n = (size_t)period;
@@ -355,8 +351,8 @@ static enum sq_status copy_all(const struct reader *r, struct sq_error *err)
     for (size_t i = 0; i < N_FIELDS; i++)
         SQ_TRY(copy_field(r, &fields[i], err));
     const struct sq_tensor *embed = find_tensor(r->g, "token_embd.weight");
-    if (!embed || embed->n_dims != 2)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: no two-dimensional token_embd.weight", r->what);
+    SQ_FAIL_IF(!embed || embed->n_dims != 2, err, SQ_ERR_DAMAGED,
+               "%s: no two-dimensional token_embd.weight", r->what);
     json_object_set_new(r->config, "vocab_size", json_integer((json_int_t)embed->dim[0]));
     json_object_set_new(r->config, "tie_word_embeddings",
                         json_boolean(!find_tensor(r->g, "output.weight")));
@@ -401,9 +397,9 @@ static enum sq_status check_heads(const struct reader *r, const struct sq_model_
     for (size_t i = 0; i < 2; i++) {
         double n;
         SQ_TRY(get_number(r, same[i], (double)c->head_dim, &n, err));
-        if (n != (double)c->head_dim)
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: %s.%s = %.0f, need %zu, the head", r->what,
-                           r->arch, same[i], n, c->head_dim);
+        SQ_FAIL_IF(n != (double)c->head_dim, err, SQ_ERR_UNSUPPORTED,
+                   "%s: %s.%s = %.0f, need %zu, the head", r->what, r->arch, same[i], n,
+                   c->head_dim);
     }
     return SQ_OK;
 }
@@ -452,18 +448,14 @@ enum sq_status sq_gguf_model_config(const struct sq_gguf *g, const char *what,
 enum sq_status sq_gguf_model_json(const struct sq_gguf *g, const char *what, json_t **config,
                                   struct sq_model_config *c, struct sq_error *err)
 {
-    json_t *arch = architecture(g);
+    json_auto_t *arch = architecture(g);
     *config = NULL;
-    if (!arch)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: general.architecture is missing or no name", what);
+    SQ_FAIL_IF(!arch, err, SQ_ERR_DAMAGED, "%s: general.architecture is missing or no name", what);
     const struct reader r = {g, what, json_string_value(arch), json_object()};
     const enum sq_status status = read_config(&r, c, err);
-    json_decref(arch);
-    if (status == SQ_OK)
-        *config = r.config;
-    else
-        json_decref(r.config);
-    return status;
+    SQ_TRY(SQ_ELSE(status, json_decref(r.config)));
+    *config = r.config;
+    return SQ_OK;
 }
 
 static bool is_architecture(const struct sq_gguf *g, const char *name)
@@ -600,10 +592,7 @@ enum sq_status sq_gguf_model_tensors(const struct sq_gguf *g, const char *what,
     for (size_t i = 1; status == SQ_OK && i < n; i++)
         if (strcmp(t[i - 1].name, t[i].name) == 0)
             status = SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: two tensors are '%.80s'", what, t[i].name);
-    if (status != SQ_OK) {
-        sq_gguf_model_free(t, t ? n : 0);
-        return status;
-    }
+    SQ_TRY(SQ_ELSE(status, sq_gguf_model_free(t, t ? n : 0)));
     *tensor = t;
     return SQ_OK;
 }

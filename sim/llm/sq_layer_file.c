@@ -21,9 +21,8 @@ static enum sq_status settle(struct sq_layer_file *f, const struct sq_given *giv
     f->recipe = f->is_packed ? told : f->other.recipe;
     if (f->is_packed)
         ops->file->packed->recipe(&f->packed.format, &f->recipe);
-    if (is_told && f->recipe.operand == SQ_OPERAND_WEIGHTS)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "act-bits: operand = weights leaves activations as they are");
+    SQ_FAIL_IF(is_told && f->recipe.operand == SQ_OPERAND_WEIGHTS, err, SQ_ERR_ARG,
+               "act-bits: operand = weights leaves activations as they are");
     if (is_told) {
         f->recipe.act = told.act;
         f->recipe.is_act_f16 = told.is_act_f16;
@@ -39,9 +38,7 @@ enum sq_status sq_layer_file_adopt(struct sq_layer_file *f, struct sq_safetensor
     status = f->is_packed ? sq_operand_file_adopt(&f->packed, st, err)
                           : sq_weight_file_adopt(&f->other, st, err);
     SQ_THEN(status, settle(f, given, err));
-    if (status != SQ_OK)
-        sq_layer_file_close(f);
-    return status;
+    return SQ_ELSE(status, sq_layer_file_close(f));
 }
 
 // ---- checkpoints of other programs -------------------------------------------------------------
@@ -76,8 +73,8 @@ static enum sq_status take_given(const struct sq_given *given, struct sq_recipe 
     for (size_t i = 0; given && i < given->n; i++)
         if (given->option[i].text != operand)
             rest.option[rest.n++] = given->option[i];
-    if (operand && strcmp(operand, "both") != 0 && strcmp(operand, "weights") != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = %.20s, need both or weights", operand);
+    SQ_FAIL_IF(operand && strcmp(operand, "both") != 0 && strcmp(operand, "weights") != 0, err,
+               SQ_ERR_ARG, "operand = %.20s, need both or weights", operand);
     if (sq_is_as_stored(r))
         return SQ_OK;
     if (operand)
@@ -141,9 +138,7 @@ static enum sq_status open_checkpoint(struct sq_layer_file *f, const char *path,
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "'%s' holds plain weights, need encoded layers",
                          sq_path_tail(path));
     SQ_THEN(status, list_recipes(f, given, err));
-    if (status != SQ_OK)
-        sq_layer_file_close(f);
-    return status;
+    return SQ_ELSE(status, sq_layer_file_close(f));
 }
 
 bool sq_layer_file_is_checkpoint(const char *path)
@@ -213,17 +208,16 @@ enum sq_status sq_layer_file_find(const struct sq_layer_file *f, const char *nam
     *q = (struct sq_quant_layer){0};
     while (i < sq_layer_file_count(f) && strcmp(sq_layer_file_name(f, i), name) != 0)
         i++;
-    if (i == sq_layer_file_count(f))
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "the file of weights does not hold %.60s", name);
+    SQ_FAIL_IF(i == sq_layer_file_count(f), err, SQ_ERR_DAMAGED,
+               "the file of weights does not hold %.60s", name);
     const size_t has_n = f->is_checkpoint ? f->ck.layer[i].n
                          : f->is_packed   ? f->packed.entry[i].n
                                           : f->other.layer[i].n;
     const size_t has_k = f->is_checkpoint ? f->ck.layer[i].k
                          : f->is_packed   ? f->packed.entry[i].k_orig
                                           : f->other.layer[i].k_orig;
-    if (has_n != n || has_k != k)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "layer %.60s is %zu x %zu in the file, need %zu x %zu",
-                       name, has_n, has_k, n, k);
+    SQ_FAIL_IF(has_n != n || has_k != k, err, SQ_ERR_SHAPE,
+               "layer %.60s is %zu x %zu in the file, need %zu x %zu", name, has_n, has_k, n, k);
     return sq_layer_file_load(f, i, q, err);
 }
 

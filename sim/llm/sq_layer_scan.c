@@ -111,14 +111,11 @@ enum sq_status sq_layer_scan(const struct sq_checkpoint *ck, const struct sq_tok
     } else {
         free(number);
     }
-    if (status != SQ_OK)
-        sq_layer_scan_free(choice);
-    return status;
+    return SQ_ELSE(status, sq_layer_scan_free(choice));
 }
 
 void sq_layer_scan_free(struct sq_layer_choice *choice)
 {
-    free(choice->is_dense);
-    free(choice->sparsity);
+    SQ_FREE(choice->is_dense, choice->sparsity);
     *choice = (struct sq_layer_choice){0};
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/number/sq_half.h"
 #include "models/quant/sq_blas.h"
@@ -91,9 +90,8 @@ static enum sq_status embed(struct sq_llama *s, struct sq_error *err)
     const struct sq_tensor *t = sq_checkpoint_find(s->ck, "model.embed_tokens.weight");
     for (size_t i = 0; i < sq_tokens_count(s->tokens); i++) {
         const int32_t id = s->tokens->id[i];
-        if (id < 0 || (size_t)id >= c->vocab_size)
-            return SQ_FAIL(err, SQ_ERR_INDEX, "token %zu = %d, need 0..%zu, the vocabulary", i,
-                           (int)id, c->vocab_size - 1);
+        SQ_FAIL_IF(id < 0 || (size_t)id >= c->vocab_size, err, SQ_ERR_INDEX,
+                   "token %zu = %d, need 0..%zu, the vocabulary", i, (int)id, c->vocab_size - 1);
         float *h = s->h + i * c->hidden_size;
         SQ_TRY(read_rows(t, (size_t)id, 1, h, err));
         for (size_t j = 0; j < c->hidden_size; j++)
@@ -149,14 +147,12 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
 
 static enum sq_status set_up(struct sq_llama *s, struct sq_error *err)
 {
-    if (s->ck->is_model && n_positions(s) > s->ck->config.window)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "a sequence of %zu tokens is longer than sliding_window = %zu; only full "
-                       "attention is supported",
-                       n_positions(s), s->ck->config.window);
-    if (!s->ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "a forward pass needs a model directory with config.json, or GGUF");
+    SQ_FAIL_IF(s->ck->is_model && n_positions(s) > s->ck->config.window, err, SQ_ERR_UNSUPPORTED,
+               "a sequence of %zu tokens is longer than sliding_window = %zu; only full "
+               "attention is supported",
+               n_positions(s), s->ck->config.window);
+    SQ_FAIL_IF(!s->ck->is_model, err, SQ_ERR_UNSUPPORTED,
+               "a forward pass needs a model directory with config.json, or GGUF");
     SQ_TRY(allocate(s, err));
     return fill_rotations(s, n_positions(s), err);
 }
@@ -167,9 +163,7 @@ enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
     *s = (struct sq_llama){.ck = ck, .tokens = tokens, .held = SIZE_MAX};
     enum sq_status status = set_up(s, err);
     SQ_THEN(status, embed(s, err));
-    if (status != SQ_OK)
-        sq_llama_free(s);
-    return status;
+    return SQ_ELSE(status, sq_llama_free(s));
 }
 
 enum sq_status sq_llama_init_cached(struct sq_llama *s, const struct sq_checkpoint *ck,
@@ -178,18 +172,15 @@ enum sq_status sq_llama_init_cached(struct sq_llama *s, const struct sq_checkpoi
 {
     *s = (struct sq_llama){.ck = ck, .tokens = tokens, .held = SIZE_MAX, .capacity = capacity};
     const enum sq_status status = set_up(s, err);
-    if (status != SQ_OK)
-        sq_llama_free(s);
-    return status;
+    return SQ_ELSE(status, sq_llama_free(s));
 }
 
 enum sq_status sq_llama_next(struct sq_llama *s, const struct sq_tokens *tokens,
                              struct sq_error *err)
 {
     const size_t n = sq_tokens_count(tokens);
-    if (s->past + s->fed + n > s->capacity)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu tokens, need at most %zu", s->past + s->fed + n,
-                       s->capacity);
+    SQ_FAIL_IF(s->past + s->fed + n > s->capacity, err, SQ_ERR_RANGE,
+               "%zu tokens, need at most %zu", s->past + s->fed + n, s->capacity);
     s->past += s->fed;
     s->fed = n;
     s->tokens = tokens;
@@ -205,9 +196,7 @@ enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *o
     s->h = calloc(n, of->ck->config.hidden_size * sizeof(float));
     const enum sq_status status =
         s->h ? embed(s, err) : SQ_NO_MEMORY(err, "the activations of %zu tokens", n);
-    if (status != SQ_OK)
-        sq_llama_free(s);
-    return status;
+    return SQ_ELSE(status, sq_llama_free(s));
 }
 
 void sq_llama_free(struct sq_llama *s)
@@ -396,13 +385,12 @@ static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_err
     const struct sq_model_config *c = &s->ck->config;
     const bool is_unit = s->softmax_lanes == SQ_LLAMA_ATTEND;
     bool is_out_of_memory = false;
-    if (is_unit &&
-        (c->attention_cap > 0 || c->head_dim > SQ_ATTEND_HEAD_MAX || longest > SQ_ATTEND_KEYS_MAX))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "attention unit: heads of %zu, %zu keys, scores capped at %g, need at most "
-                       "%d, %d and no cap",
-                       c->head_dim, longest, c->attention_cap, SQ_ATTEND_HEAD_MAX,
-                       SQ_ATTEND_KEYS_MAX);
+    SQ_FAIL_IF(is_unit && (c->attention_cap > 0 || c->head_dim > SQ_ATTEND_HEAD_MAX ||
+                           longest > SQ_ATTEND_KEYS_MAX),
+               err, SQ_ERR_UNSUPPORTED,
+               "attention unit: heads of %zu, %zu keys, scores capped at %g, need at most "
+               "%d, %d and no cap",
+               c->head_dim, longest, c->attention_cap, SQ_ATTEND_HEAD_MAX, SQ_ATTEND_KEYS_MAX);
     const size_t row = 1 + (is_unit ? 2 * c->head_dim : 0);
 #pragma omp parallel if (sq_tokens_count(s->tokens) * longest >= MANY * MANY)
     {
@@ -586,9 +574,8 @@ enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *h
 {
     const struct pass p = {s, block, hook, context};
     s->held = SIZE_MAX; // another pass may have used the memory
-    if (block >= s->ck->config.n_layers)
-        return SQ_FAIL(err, SQ_ERR_ARG, "block = %zu, need 0..%zu", block,
-                       s->ck->config.n_layers - 1);
+    SQ_FAIL_IF(block >= s->ck->config.n_layers, err, SQ_ERR_ARG, "block = %zu, need 0..%zu", block,
+               s->ck->config.n_layers - 1);
     SQ_TRY(attention_half(&p, err));
     return mlp_half(&p, err);
 }
@@ -616,10 +603,9 @@ enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tok
     SQ_CLOSED(sq_llama_free) struct sq_llama s = {0};
     double nll = 0;
     SQ_TRY(sq_llama_init(&s, ck, tokens, err));
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; status == SQ_OK && i < ck->config.n_layers; i++)
-        status = sq_llama_block(&s, i, hook, context, err);
-    SQ_THEN(status, sq_llama_nll(&s, &nll, err));
+    for (size_t i = 0; i < ck->config.n_layers; i++)
+        SQ_TRY(sq_llama_block(&s, i, hook, context, err));
+    SQ_TRY(sq_llama_nll(&s, &nll, err));
     *loss = nll / (double)sq_tokens_predicted(tokens);
-    return status;
+    return SQ_OK;
 }

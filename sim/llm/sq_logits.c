@@ -54,7 +54,7 @@ typedef int64_t vec_i __attribute__((vector_size(8 * LANES)));
 typedef uint64_t vec_u __attribute__((vector_size(8 * LANES)));
 
 // Vectors go through pointers: how they are passed depends on the processor.
-static inline __attribute__((always_inline)) void widen(const float *x, vec_d *out)
+SQ_LANES_BODY void widen(const float *x, vec_d *out)
 {
     vec_f v;
     memcpy(&v, x, sizeof v);
@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void widen(const float *x, vec_d *o
 
 // *to = e^*to of what is <= 0, relative error below 1e-15, 0 replaced by e^-708: x = i ln 2 + r, e^r by its
 // Taylor polynomial, 2^i by its bits. In vectors, unlike exp, which took most of the scores' time.
-static inline __attribute__((always_inline)) void exp_nonpositive(vec_d *to)
+SQ_LANES_BODY void exp_nonpositive(vec_d *to)
 {
     vec_d x = *to;
     const double magic = 0x1.8p52; // adding it rounds to an integer, found in the low bits
@@ -89,8 +89,7 @@ static inline __attribute__((always_inline)) void exp_nonpositive(vec_d *to)
 }
 
 // e[i] = e^(logit[i] - max) where e is not NULL; their sum. A row is padded to whole vectors.
-static inline __attribute__((always_inline)) double exps_body(const float *logit, double max,
-                                                              size_t n, double *e)
+SQ_LANES_BODY double exps_body(const float *logit, double max, size_t n, double *e)
 {
     vec_d sum = {0};
     size_t i = 0;
@@ -122,8 +121,7 @@ static inline __attribute__((always_inline)) double exps_body(const float *logit
 }
 
 // Sum of e (logit - own).
-static inline __attribute__((always_inline)) double cross_body(const double *e, const float *logit,
-                                                               const float *own, size_t n)
+SQ_LANES_BODY double cross_body(const double *e, const float *logit, const float *own, size_t n)
 {
     vec_d sum = {0};
     size_t i = 0;
@@ -142,7 +140,7 @@ static inline __attribute__((always_inline)) double cross_body(const double *e, 
     return all;
 }
 
-static inline __attribute__((always_inline)) float max_body(const float *x, size_t n)
+SQ_LANES_BODY float max_body(const float *x, size_t n)
 {
     float max = -INFINITY; // NaN is passed over
 #pragma omp simd reduction(max : max)
@@ -287,11 +285,7 @@ enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct 
         for (size_t j = 0; j < n_models; j++)
             score[j][i] = score_of(&b.own[i * n_models + j], x_reference ? &b.reference[i] : NULL);
     sq_checkpoint_forget(ck, head);
-    free(b.own);
-    free(b.reference);
-    free(b.w);
-    free(b.logit);
-    free(b.logit_reference);
+    SQ_FREE(b.own, b.reference, b.w, b.logit, b.logit_reference);
     return status;
 }
 
@@ -331,7 +325,7 @@ enum sq_status sq_logits_nll(const struct sq_tokens *tokens, const struct sq_tok
         for (size_t t = tokens->offset[i] + sq_tokens_first_predicted(tokens, i) - 1;
              t + 1 < tokens->offset[i + 1]; t++)
             *nll += score[t].nll;
-    if (!isfinite(*nll))
-        return SQ_FAIL(err, SQ_ERR_NON_FINITE, "the loss is %g: a logit is not finite", *nll);
+    SQ_FAIL_IF(!isfinite(*nll), err, SQ_ERR_NON_FINITE, "the loss is %g: a logit is not finite",
+               *nll);
     return SQ_OK;
 }

@@ -9,9 +9,6 @@
 
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
-#include "sim/machine/sq_model_shape.h"
-
-#define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
 
 struct reader {
     const json_t *root;
@@ -58,17 +55,17 @@ static enum sq_status check_decoder(const struct reader *r, struct sq_error *err
             return SQ_OK;
     if (!name)
         name = type;
-    if (!name)
-        return UNSUPPORTED("%s: neither architectures nor model_type, need LlamaForCausalLM",
-                           r->what);
+    SQ_FAIL_IF(!name, err, SQ_ERR_UNSUPPORTED,
+               "%s: neither architectures nor model_type, need LlamaForCausalLM", r->what);
     for (size_t i = 0; i < sizeof relatives / sizeof relatives[0]; i++)
-        if (strcmp(name, relatives[i].name) == 0)
-            return UNSUPPORTED("%s: architecture = %s has %s; need the forward pass of "
-                               "LlamaForCausalLM, Qwen3ForCausalLM or Gemma3ForCausalLM",
-                               r->what, name, relatives[i].extra);
-    return UNSUPPORTED("%s: architecture = %.60s, need LlamaForCausalLM, MistralForCausalLM, "
-                       "Qwen2ForCausalLM, Qwen3ForCausalLM or Gemma3ForCausalLM",
-                       r->what, name);
+        SQ_FAIL_IF(strcmp(name, relatives[i].name) == 0, err, SQ_ERR_UNSUPPORTED,
+                   "%s: architecture = %s has %s; need the forward pass of "
+                   "LlamaForCausalLM, Qwen3ForCausalLM or Gemma3ForCausalLM",
+                   r->what, name, relatives[i].extra);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "%s: architecture = %.60s, need LlamaForCausalLM, MistralForCausalLM, "
+                   "Qwen2ForCausalLM, Qwen3ForCausalLM or Gemma3ForCausalLM",
+                   r->what, name);
 }
 
 // Fields that change the forward pass of these architectures, or of their descendants, and what each
@@ -124,15 +121,13 @@ static enum sq_status check_field(const struct reader *r, const json_t *object, 
     const json_t *v = sq_json_field(object, key);
     if (!v || is_plain(v, plain))
         return SQ_OK;
-    if (isnan(plain))
-        return UNSUPPORTED("%s: %s is set, which this architecture does not have, need null",
-                           r->what, key);
-    if (json_is_boolean(v))
-        return UNSUPPORTED("%s: %s = %s, need %s", r->what, key, truth[json_is_true(v)],
-                           truth[plain != 0]);
-    if (json_is_number(v))
-        return UNSUPPORTED("%s: %s = %g, need %g", r->what, key, json_number_value(v), plain);
-    return UNSUPPORTED("%s: %s is set, need %g or null", r->what, key, plain);
+    SQ_FAIL_IF(isnan(plain), err, SQ_ERR_UNSUPPORTED,
+               "%s: %s is set, which this architecture does not have, need null", r->what, key);
+    SQ_FAIL_IF(json_is_boolean(v), err, SQ_ERR_UNSUPPORTED, "%s: %s = %s, need %s", r->what, key,
+               truth[json_is_true(v)], truth[plain != 0]);
+    SQ_FAIL_IF(json_is_number(v), err, SQ_ERR_UNSUPPORTED, "%s: %s = %g, need %g", r->what, key,
+               json_number_value(v), plain);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: %s is set, need %g or null", r->what, key, plain);
 }
 
 // Fields that change the forward pass and must have their plain value.
@@ -147,8 +142,8 @@ static enum sq_status check_plain(const struct reader *r, enum decoder decoder,
             SQ_TRY(check_field(r, r->root, plain_fields[i].key, plain_fields[i].plain, err));
     const char *act;
     SQ_TRY(sq_json_string(r->root, r->what, key, &act, err));
-    if (act && strcmp(act, plain) != 0)
-        return UNSUPPORTED("%s: %s = %.40s, need %s", r->what, key, act, plain);
+    SQ_FAIL_IF(act && strcmp(act, plain) != 0, err, SQ_ERR_UNSUPPORTED, "%s: %s = %.40s, need %s",
+               r->what, key, act, plain);
     return SQ_OK;
 }
 
@@ -165,8 +160,9 @@ static enum sq_status read_original(const struct reader *r, const json_t *scalin
     SQ_TRY(get_size(&inner, key, 1, UINT64_C(1) << 31, outer, original, err));
     return !sq_json_field(r->root, key) || *original == outer
                ? SQ_OK
-               : UNSUPPORTED("%s: %s = %zu, and %zu in rope_scaling: need one of them", r->what,
-                             key, outer, *original);
+               : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "%s: %s = %zu, and %zu in rope_scaling: need one of them", r->what, key,
+                         outer, *original);
 }
 
 static enum sq_status read_llama3(const struct reader *r, const json_t *scaling,
@@ -178,9 +174,9 @@ static enum sq_status read_llama3(const struct reader *r, const json_t *scaling,
                           &rope->low_freq_factor, err));
     SQ_TRY(sq_json_double(scaling, r->what, "high_freq_factor", 1e-6, 1e6, 0.0,
                           &rope->high_freq_factor, err));
-    if (rope->high_freq_factor <= rope->low_freq_factor)
-        return UNSUPPORTED("%s: high_freq_factor = %g, need more than low_freq_factor = %g",
-                           r->what, rope->high_freq_factor, rope->low_freq_factor);
+    SQ_FAIL_IF(rope->high_freq_factor <= rope->low_freq_factor, err, SQ_ERR_UNSUPPORTED,
+               "%s: high_freq_factor = %g, need more than low_freq_factor = %g", r->what,
+               rope->high_freq_factor, rope->low_freq_factor);
     return read_original(r, scaling, max_position, &rope->original_max_position, err);
 }
 
@@ -189,22 +185,22 @@ static enum sq_status read_rope(const struct reader *r, const json_t *scaling, d
                                 size_t max_position, struct sq_rope *rope, struct sq_error *err)
 {
     *rope = (struct sq_rope){.linear = 1, .attention_factor = 1};
-    if (scaling && !json_is_object(scaling))
-        return UNSUPPORTED("%s: rope_scaling or rope_parameters is no object", r->what);
+    SQ_FAIL_IF(scaling && !json_is_object(scaling), err, SQ_ERR_UNSUPPORTED,
+               "%s: rope_scaling or rope_parameters is no object", r->what);
     SQ_TRY(sq_json_double(scaling, r->what, "rope_theta", 1.0, 1e12, theta, &rope->theta, err));
     SQ_TRY(check_field(r, scaling, "partial_rotary_factor", 1, err));
     const char *key = json_object_get(scaling, "rope_type") ? "rope_type" : "type", *type;
     SQ_TRY(sq_json_string(scaling, r->what, key, &type, err));
-    if (!type && sq_json_field(scaling, "factor"))
-        return UNSUPPORTED("%s: rope_type is missing beside factor, need default, linear or llama3",
-                           r->what);
+    SQ_FAIL_IF(!type && sq_json_field(scaling, "factor"), err, SQ_ERR_UNSUPPORTED,
+               "%s: rope_type is missing beside factor, need default, linear or llama3", r->what);
     if (!type || strcmp(type, "default") == 0)
         return SQ_OK;
     if (strcmp(type, "linear") == 0)
         return sq_json_double(scaling, r->what, "factor", 1.0, 1e6, 0.0, &rope->linear, err);
     if (strcmp(type, "llama3") == 0)
         return read_llama3(r, scaling, max_position, rope, err);
-    return UNSUPPORTED("%s: rope_type = %.40s, need default, linear or llama3", r->what, type);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: rope_type = %.40s, need default, linear or llama3",
+                   r->what, type);
 }
 
 // rope_theta and rope_scaling, or the newer rope_parameters that holds both; where it holds them by
@@ -221,19 +217,22 @@ static enum sq_status read_whole_rope(const struct reader *r, enum decoder decod
     double theta;
     if (!scaling)
         scaling = full || local ? full : newer;
-    if (decoder == GEMMA3 && json_object_size(newer) > 0 && !full && !local)
-        return UNSUPPORTED("%s: rope_parameters has neither full_attention nor sliding_attention, "
-                           "need those of Gemma 3",
-                           r->what);
-    if (decoder == GEMMA3 && older && full && json_object_size(full) > 0 &&
-        !json_equal(older, full))
-        return UNSUPPORTED("%s: rope_scaling and rope_parameters.full_attention differ, need one "
-                           "of them",
-                           r->what);
-    if (decoder != GEMMA3 && local && !(full && json_equal(full, local)))
-        return UNSUPPORTED("%s: rope_parameters.sliding_attention is set, need one rotary "
-                           "embedding of all blocks but for Gemma 3",
-                           r->what);
+    SQ_FAIL_IF(decoder == GEMMA3 && json_object_size(newer) > 0 && !full && !local, err,
+               SQ_ERR_UNSUPPORTED,
+               "%s: rope_parameters has neither full_attention nor sliding_attention, "
+               "need those of Gemma 3",
+               r->what);
+    SQ_FAIL_IF(decoder == GEMMA3 && older && full && json_object_size(full) > 0 &&
+                   !json_equal(older, full),
+               err, SQ_ERR_UNSUPPORTED,
+               "%s: rope_scaling and rope_parameters.full_attention differ, need one "
+               "of them",
+               r->what);
+    SQ_FAIL_IF(decoder != GEMMA3 && local && !(full && json_equal(full, local)), err,
+               SQ_ERR_UNSUPPORTED,
+               "%s: rope_parameters.sliding_attention is set, need one rotary "
+               "embedding of all blocks but for Gemma 3",
+               r->what);
     SQ_TRY(sq_json_double(r->root, r->what, "rope_theta", 1.0, 1e12, decoder == GEMMA3 ? 1e6 : 1e4,
                           &theta, err));
     return read_rope(r, scaling, theta, c->max_position, &c->rope, err);
@@ -276,12 +275,11 @@ static enum sq_status read_sizes(const struct reader *r, enum decoder *d, struct
     SQ_TRY(sq_model_shape_of(r->root, r->what, &s, err));
     for (*d = LLAMA; *d < N_DECODERS && strcmp(decoders[*d][0], s.model_type) != 0; (*d)++)
         ;
-    if (*d == N_DECODERS)
-        return UNSUPPORTED("%s: model_type = %s, need llama, mistral, qwen2, qwen3 or gemma3_text",
-                           r->what, s.model_type);
-    if (s.head_dim % 2 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: head_dim = %zu, need an even number", r->what,
-                       (size_t)s.head_dim);
+    SQ_FAIL_IF(*d == N_DECODERS, err, SQ_ERR_UNSUPPORTED,
+               "%s: model_type = %s, need llama, mistral, qwen2, qwen3 or gemma3_text", r->what,
+               s.model_type);
+    SQ_FAIL_IF(s.head_dim % 2 != 0, err, SQ_ERR_SHAPE, "%s: head_dim = %zu, need an even number",
+               r->what, (size_t)s.head_dim);
     *c = (struct sq_model_config){.hidden_size = s.hidden,
                                   .intermediate_size = s.intermediate,
                                   .n_layers = s.layers,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layers of a model with the inputs they see, and the error of their outputs (sq_layer.h).
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/sq_rng.h"
 #include "sim/llm/sq_layer.h"
@@ -63,15 +61,12 @@ static enum sq_status visit_model(const struct sq_checkpoint *ck, const char *mo
                                   struct sq_error *err)
 {
     SQ_CLOSED(sq_tokens_free) struct sq_tokens tokens = {0};
-    struct sq_llama llama;
+    SQ_CLOSED(sq_llama_free) struct sq_llama llama = {0};
     SQ_TRY(sq_model_tokens(ck, model, given, v->m, &tokens, err));
-    enum sq_status status = sq_llama_init(&llama, ck, &tokens, err);
-    if (status == SQ_OK) {
-        for (size_t b = 0; b < ck->config.n_layers && status == SQ_OK; b++)
-            status = sq_llama_block(&llama, b, hook, v, err);
-        sq_llama_free(&llama);
-    }
-    return status;
+    SQ_TRY(sq_llama_init(&llama, ck, &tokens, err));
+    for (size_t b = 0; b < ck->config.n_layers; b++)
+        SQ_TRY(sq_llama_block(&llama, b, hook, v, err));
+    return SQ_OK;
 }
 
 // Box-Muller, one of each pair.
@@ -88,8 +83,7 @@ static enum sq_status visit_bag(const struct sq_checkpoint *ck, uint64_t seed, s
         const struct sq_layer *l = &ck->layer[i];
         struct sq_rng r = {seed + i};
         SQ_FREED float *w = calloc(l->n, l->k * sizeof *w), *x = calloc(v->m, l->k * sizeof *x);
-        if (!w || !x)
-            return SQ_NO_MEMORY(err, "layer %.60s", l->name);
+        SQ_NEED(w && x, err, "layer %.60s", l->name);
         for (size_t e = 0; e < v->m * l->k; e++)
             x[e] = normal(&r);
         SQ_TRY(sq_checkpoint_read_layer(ck, i, w, err));
@@ -107,8 +101,8 @@ enum sq_status sq_model_visit(const struct sq_checkpoint *ck, const char *model_
     *is_real = ck->is_model;
     if (ck->is_model)
         return visit_model(ck, model_path, source, &v, err);
-    if (source && (source->tokens || source->text))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s given, but %.80s is no model directory",
-                       source->text ? "--text" : "--tokens", model_path);
+    SQ_FAIL_IF(source && (source->tokens || source->text), err, SQ_ERR_ARG,
+               "%s given, but %.80s is no model directory", source->text ? "--text" : "--tokens",
+               model_path);
     return visit_bag(ck, seed, &v, err);
 }

@@ -172,14 +172,10 @@ static enum sq_status read_states(const char *entry, size_t nbytes, float **x, s
     snprintf(path, sizeof path, "%.1900s/%s", entry, files[0]);
     SQ_TRY(sq_file_map(path, &map, err));
     *x = map.nbytes == nbytes ? malloc(nbytes) : NULL;
-    const enum sq_status status =
-        *x ? SQ_OK
-           : SQ_FAIL(err, map.nbytes == nbytes ? SQ_ERR_MEMORY : SQ_ERR_DAMAGED,
-                     "'%s' has %zu bytes, need %zu in memory", sq_path_tail(path), map.nbytes,
-                     nbytes);
-    if (*x)
-        memcpy(*x, map.data, nbytes);
-    return status;
+    SQ_FAIL_IF(!*x, err, map.nbytes == nbytes ? SQ_ERR_MEMORY : SQ_ERR_DAMAGED,
+               "'%s' has %zu bytes, need %zu in memory", sq_path_tail(path), map.nbytes, nbytes);
+    memcpy(*x, map.data, nbytes);
+    return SQ_OK;
 }
 
 enum sq_status sq_reference_states(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
@@ -198,8 +194,7 @@ enum sq_status sq_reference_states(const struct sq_checkpoint *ck, const struct 
     snprintf(entry, sizeof entry, "%.1500s/%s", cache->dir, hex);
     struct sq_error why;
     const enum sq_status status = sq_cache_get(entry, files, fill, &f, &is_filled, &why);
-    if (f.status != SQ_OK)
-        return SQ_FAIL(err, f.status, "%s", why.text);
+    SQ_FAIL_IF(f.status != SQ_OK, err, f.status, "%s", why.text);
     if (status == SQ_OK && is_filled)
         remove_oldest(cache->dir);
     if (f.x) { // kept or not

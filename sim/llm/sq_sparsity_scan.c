@@ -42,21 +42,17 @@ static enum sq_status error_of(void *context, const double *sparsity, double *er
 // Runs the block unquantized and fills *b; the stream then has passed the block.
 static enum sq_status prepare(struct block *b, struct sq_error *err)
 {
-    struct sq_eval_inputs in = {0};
+    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
     memcpy(b->before, b->s->h, b->n * sizeof *b->before);
-    enum sq_status status =
-        sq_eval_collect(b->s, b->index, SQ_NEED_INPUTS | SQ_NEED_SAMPLE, &in, err);
-    if (status == SQ_OK) {
-        memcpy(b->after, b->s->h, b->n * sizeof *b->after);
-        status = sq_eval_encode(b->s->ck, b->index, b->r, NULL, &b->none, b->layer, err);
+    SQ_TRY(sq_eval_collect(b->s, b->index, SQ_NEED_INPUTS | SQ_NEED_SAMPLE, &in, err));
+    memcpy(b->after, b->s->h, b->n * sizeof *b->after);
+    SQ_TRY(sq_eval_encode(b->s->ck, b->index, b->r, NULL, &b->none, b->layer, err));
+    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++) {
+        SQ_TRY(sq_histogram_init(&b->histogram[i], err));
+        SQ_TRY(sq_histogram_add(&b->histogram[i], in.sample[i], in.n_sample * in.calibration[i].k,
+                                err));
     }
-    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++) {
-        status = sq_histogram_init(&b->histogram[i], err);
-        SQ_THEN(status, sq_histogram_add(&b->histogram[i], in.sample[i],
-                                         in.n_sample * in.calibration[i].k, err));
-    }
-    sq_eval_inputs_free(&in);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status do_block(struct block *b, double target, double *sparsity,
@@ -97,8 +93,6 @@ enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
         SQ_HAVE(b.before && b.after && b.none.sparsity, err, "%zu tokens", sq_tokens_count(&few));
     for (; status == SQ_OK && b.index < ck->config.n_layers; b.index++)
         status = do_block(&b, target, sparsity + b.index * SQ_BLOCK_LAYERS, err);
-    free(b.none.sparsity);
-    free(b.before);
-    free(b.after);
+    SQ_FREE(b.none.sparsity, b.before, b.after);
     return status;
 }

@@ -83,9 +83,7 @@ static enum sq_status run_rows(const struct sq_pass_table *t, enum kind kind, ui
     SQ_TRY(sq_workload_of_config(t->config, t->what, &o, w, err));
     keep_rows(w, kind);
     const enum sq_status status = sq_pass_run(&request, w, result, err);
-    if (status != SQ_OK)
-        sq_workload_free(w);
-    return status;
+    return SQ_ELSE(status, sq_workload_free(w));
 }
 
 static enum sq_status time_node(struct sq_pass_table *t, enum kind kind, unsigned count,
@@ -170,12 +168,9 @@ static enum sq_status measure(struct sq_pass_table *t, struct sq_error *err)
 {
     const struct sq_workload_options o = options_of(t, OF_DECODE, 1, 1);
     SQ_CLOSED(sq_pass_free) struct sq_pass_result result = {0};
-    struct sq_workload w;
+    SQ_CLOSED(sq_workload_free) struct sq_workload w = {0};
     SQ_TRY(sq_workload_of_config(t->config, t->what, &o, &w, err));
-    const enum sq_status status = sq_pass_run(t->request, &w, &result, err);
-    sq_workload_free(&w);
-    if (status != SQ_OK)
-        return status;
+    SQ_TRY(sq_pass_run(t->request, &w, &result, err));
     t->weights_nbytes = result.weights_nbytes;
     t->token_nbytes = result.cache_nbytes;
     return SQ_OK;
@@ -197,16 +192,11 @@ enum sq_status sq_pass_table_open(const struct sq_pass_request *request, const j
         for (size_t j = 0; j < n[i] && status == SQ_OK; j++)
             (*part[i])[j] = NAN;
     }
-    if (status != SQ_OK)
-        sq_pass_table_free(t);
-    return status;
+    return SQ_ELSE(status, sq_pass_table_free(t));
 }
 
 void sq_pass_table_free(struct sq_pass_table *t)
 {
-    free(t->tokens);
-    free(t->outputs);
-    free(t->decode);
-    free(t->prefill);
+    SQ_FREE(t->tokens, t->outputs, t->decode, t->prefill);
     *t = (struct sq_pass_table){0};
 }

@@ -208,11 +208,10 @@ enum sq_status sq_profile_write(struct sq_pass_table *t, const char *cache,
     SQ_TRY(sq_model_shape_of(t->config, t->what, &s.shape, err));
     sq_quote_file(s.device, t->request->machine->name);
     sq_quote_file(s.cache, cache);
-    if (s.shape.kind != SQ_MODEL_LLAMA)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: tables for other simulators are of models without experts and latent "
-                       "attention",
-                       t->what);
+    SQ_FAIL_IF(s.shape.kind != SQ_MODEL_LLAMA, err, SQ_ERR_UNSUPPORTED,
+               "%s: tables for other simulators are of models without experts and latent "
+               "attention",
+               t->what);
     switch (file) {
     case SQ_PROFILE_META:
         return write_meta(&s);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "sim/io/sq_csv_read.h"
@@ -133,9 +132,7 @@ enum sq_status sq_requests_parse(const char *text, size_t nbytes, const char *wh
     SQ_TRY(sq_csv_reader_init(&r.csv, text, nbytes, what, MAX_ROW, err));
     const enum sq_status status = read_all(&r);
     sq_csv_reader_free(&r.csv);
-    if (status != SQ_OK)
-        sq_requests_free(q);
-    return status;
+    return SQ_ELSE(status, sq_requests_free(q));
 }
 
 enum sq_status sq_requests_read(const char *path, struct sq_requests *q, struct sq_error *err)

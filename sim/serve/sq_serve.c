@@ -109,15 +109,13 @@ static void advance_all(struct server *s)
 static enum sq_status check(const struct sq_requests *q, const struct sq_serve_options *o,
                             struct sq_error *err)
 {
-    if (o->sequences < 1 || o->sequences > o->budget)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "%llu sequences at once, need 1..%llu, the tokens of a step",
-                       (unsigned long long)o->sequences, (unsigned long long)o->budget);
+    SQ_FAIL_IF(o->sequences < 1 || o->sequences > o->budget, err, SQ_ERR_ARG,
+               "%llu sequences at once, need 1..%llu, the tokens of a step",
+               (unsigned long long)o->sequences, (unsigned long long)o->budget);
     for (size_t i = 0; i < q->n; i++)
-        if (need_of(&q->request[i]) > o->room)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "request %zu needs %.0f tokens of the cache, which holds %.0f", i + 1,
-                           need_of(&q->request[i]), o->room);
+        SQ_FAIL_IF(need_of(&q->request[i]) > o->room, err, SQ_ERR_RANGE,
+                   "request %zu needs %.0f tokens of the cache, which holds %.0f", i + 1,
+                   need_of(&q->request[i]), o->room);
     return SQ_OK;
 }
 
@@ -159,11 +157,8 @@ enum sq_status sq_serve(const struct sq_requests *q, const struct sq_serve_optio
     enum sq_status status =
         SQ_HAVE(s.active && s.step.of && out->served, err, "%zu requests", q->n);
     SQ_THEN(status, serve(&s, seconds, user, err));
-    free(s.active);
-    free(s.step.of);
-    if (status != SQ_OK)
-        sq_serve_free(out);
-    return status;
+    SQ_FREE(s.active, s.step.of);
+    return SQ_ELSE(status, sq_serve_free(out));
 }
 
 void sq_serve_free(struct sq_serve_result *result)

@@ -21,7 +21,7 @@ TOKEN = re.compile(r'''(?P<skip>//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'
 OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+", "*": "+", "/": "*",
          "%": "/", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "+=": "-=", "-=": "+=", "|=": "&=", "++": "--", "*=": "+="}
 # What is freed, asserted or said in an error's sentence is not judged by figures.
-UNSEEN = re.compile(r"SQ_FAIL|SQ_TRY|assert|\w*free|fclose|close|\w*snprintf|f?printf|sq_\w*refuse|refuse|_Static_assert|__attribute__")
+UNSEEN = re.compile(r"SQ_FAIL|SQ_TRY|SQ_FREE|assert|\w*free|fclose|close|\w*snprintf|f?printf|sq_\w*refuse|refuse|_Static_assert|__attribute__")
 Fault = collections.namedtuple("Fault", "file line kind change text source")
 
 
@@ -39,6 +39,12 @@ def faults_of(file, lines=None):
     for i, t in enumerate(text):  # inside of what is not judged
         if UNSEEN.fullmatch(t) and t != "SQ_TRY" and text[i + 1:i + 2] == ["("]:
             for j in range(i, close.get(i + 1, i)):
+                hidden[j] = True
+        if t == "SQ_FAIL_IF" and i + 1 in close:  # its condition is judged, its sentence is not
+            comma = i + 2
+            while text[comma] != ",":
+                comma = close.get(comma, comma) + 1
+            for j in [i, *range(comma, close[i + 1])]:
                 hidden[j] = True
     def fault(kind, change, first, last, new):
         line = source.count("\n", 0, token[first].start()) + 1
@@ -64,6 +70,9 @@ def faults_of(file, lines=None):
                 yield from fault("constant", f"{t} doubled", i, i, f"(2 * {t})")
         if t == "if" and i + 1 in close:
             yield from fault("condition", "negated", i + 1, close[i + 1], f"(!{span(i + 1, close[i + 1])})")
+        if t == "SQ_FAIL_IF" and i + 1 in close:
+            comma = next(j for j in range(i + 2, close[i + 1]) if text[j] == "," and hidden[j])
+            yield from fault("condition", "negated", i + 2, comma - 1, f"!({span(i + 2, comma - 1)})")
         if braces and t == "?":
             yield from fault("condition", "always false", i, i, "&& 0 ?")
             yield from fault("condition", "always true", i, i, "|| 1 ?")
@@ -80,7 +89,7 @@ def faults_of(file, lines=None):
                 yield from fault("statement", "dropped", i, j, ";")
         if t == "break" and before != ")":
             yield from fault("statement", "break dropped", i, i + 1, ";")
-        if braces and group == "word" and text[i + 1:i + 2] == ["("] and i + 1 in close and t not in ("if", "for", "while", "switch", "sizeof", "return"):
+        if braces and group == "word" and text[i + 1:i + 2] == ["("] and i + 1 in close and t not in ("if", "for", "while", "switch", "sizeof", "return", "SQ_FAIL_IF"):
             at, part, j = i + 2, [], i + 2
             while j <= close[i + 1]:
                 if text[j] == "," or j == close[i + 1]:

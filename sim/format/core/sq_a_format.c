@@ -75,9 +75,8 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const struct sq_format f = sq_recipe_banks(r);
-    if (o->weight.low_bits < 2 || o->weight.low_bits > 8)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "weight-bits = %u, need 2..8 for %s", o->weight.low_bits,
-                       r->format->name);
+    SQ_FAIL_IF(o->weight.low_bits < 2 || o->weight.low_bits > 8, err, SQ_ERR_RANGE,
+               "weight-bits = %u, need 2..8 for %s", o->weight.low_bits, r->format->name);
     return sq_format_check(&f, err);
 }
 

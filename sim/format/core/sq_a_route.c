@@ -158,12 +158,11 @@ static enum sq_status make_core_act(struct sq_route_work *w, struct sq_error *er
     struct job j;
     SQ_TRY(set_engine(w, err));
     SQ_TRY(job_of(w, &j, err));
-    if (j.tiles > COUNT_MAX || j.passes > COUNT_MAX || j.banks > COUNT_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: %zu tiles of tokens, %zu of channels, %zu banks in a job of %s, need "
-                       "at most %d each",
-                       sq_path_tail(w->p->source), j.tiles, j.passes, j.banks,
-                       w->stream->block->name, COUNT_MAX);
+    SQ_FAIL_IF(
+        j.tiles > COUNT_MAX || j.passes > COUNT_MAX || j.banks > COUNT_MAX, err, SQ_ERR_RANGE,
+        "%s: %zu tiles of tokens, %zu of channels, %zu banks in a job of %s, need "
+        "at most %d each",
+        sq_path_tail(w->p->source), j.tiles, j.passes, j.banks, w->stream->block->name, COUNT_MAX);
     w->stream->max_outputs = j.tiles * j.passes * j.rows;
     SQ_TRY(sq_route_begin(w, 1, j.tiles * j.passes * j.groups * j.banks * j.steps, err));
     put_job(w, &j);
@@ -200,9 +199,9 @@ static enum sq_status replay_act(struct sq_trace *r, const float *x, const uint8
         unsigned n_high = 0;
         for (unsigned j = 0; j < c->bank; j++)
             n_high += mask[i + j] == 1 ? 1 : mask[i + j] == 0 ? 0 : c->bank;
-        if (n_high != c->high_per_bank)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "%s: mask of bank %zu, need %u ones of %u",
-                           sq_path_tail(r->p.source), i / c->bank, c->high_per_bank, c->bank);
+        SQ_FAIL_IF(n_high != c->high_per_bank, err, SQ_ERR_MASK_COUNT,
+                   "%s: mask of bank %zu, need %u ones of %u", sq_path_tail(r->p.source),
+                   i / c->bank, c->high_per_bank, c->bank);
     }
     SQ_TRACE_KEEP(r, c->code, n);
     SQ_TRACE_KEEP(r, c->is_high, n);
@@ -275,9 +274,8 @@ static enum sq_status take_magnitudes(struct sq_product *p, int32_t *mag, struct
     }
     SQ_PRODUCT_TENSOR(p, "x", SQ_F32, n, x);
     for (size_t i = 0; i < n; i++) {
-        if (x[i] & 0xffff)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "%s: x[%zu] = 0x%x, need a BF16 number",
-                           sq_path_tail(p->source), i, x[i]);
+        SQ_FAIL_IF(x[i] & 0xffff, err, SQ_ERR_RANGE, "%s: x[%zu] = 0x%x, need a BF16 number",
+                   sq_path_tail(p->source), i, x[i]);
         mag[i] = sq_magnitude_fp((uint16_t)(x[i] >> 16));
     }
     return SQ_OK;

@@ -34,20 +34,20 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                              struct sq_error *err)
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
-    if (scope == SQ_IN_QUANTIZE && sq_recipe_is_reference(r))
-        return SQ_FAIL(err, SQ_ERR_ARG, "weight-bits = 16 is no encoding, need 2..8");
-    if (scope == SQ_IN_EVAL && sq_recipe_is_reference(r) && (!r->is_act_f16 || r->is_smooth))
-        return SQ_FAIL(err, SQ_ERR_ARG, "weight-bits = 16 needs --act-bits 16: the model as it is");
-    if (o->is_like_ggml && (o->weight.low_bits != 8 || r->group != 32 ||
-                            r->algorithm != SQ_ALGORITHM_RTN || r->operand == SQ_OPERAND_ACT))
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "like = ggml: Q8_0, need --weight-bits 8 --group 32 --algorithm rtn and "
-                       "encoded weights");
-    if (o->is_act_fp8 && r->operand != SQ_OPERAND_ACT)
-        return SQ_FAIL(err, SQ_ERR_ARG, "act-element = fp8 needs --operand act");
-    if (o->is_act_fp8 && sq_given_text(given, "act-bits") && r->act.low_bits != 8)
-        return SQ_FAIL(err, SQ_ERR_ARG, "act-bits = %u, need 8 with --act-element fp8",
-                       r->act.low_bits);
+    SQ_FAIL_IF(scope == SQ_IN_QUANTIZE && sq_recipe_is_reference(r), err, SQ_ERR_ARG,
+               "weight-bits = 16 is no encoding, need 2..8");
+    SQ_FAIL_IF(scope == SQ_IN_EVAL && sq_recipe_is_reference(r) && (!r->is_act_f16 || r->is_smooth),
+               err, SQ_ERR_ARG, "weight-bits = 16 needs --act-bits 16: the model as it is");
+    SQ_FAIL_IF(o->is_like_ggml &&
+                   (o->weight.low_bits != 8 || r->group != 32 || r->algorithm != SQ_ALGORITHM_RTN ||
+                    r->operand == SQ_OPERAND_ACT),
+               err, SQ_ERR_ARG,
+               "like = ggml: Q8_0, need --weight-bits 8 --group 32 --algorithm rtn and "
+               "encoded weights");
+    SQ_FAIL_IF(o->is_act_fp8 && r->operand != SQ_OPERAND_ACT, err, SQ_ERR_ARG,
+               "act-element = fp8 needs --operand act");
+    SQ_FAIL_IF(o->is_act_fp8 && sq_given_text(given, "act-bits") && r->act.low_bits != 8, err,
+               SQ_ERR_ARG, "act-bits = %u, need 8 with --act-element fp8", r->act.low_bits);
     if (o->is_act_fp8)
         r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
     SQ_TRY(sq_grid_settle(r, scope, given, false, err));
@@ -71,8 +71,8 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
-    if (o->weight.low_bits < 2 || o->weight.low_bits > 16)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "weight-bits = %u, need 2..16", o->weight.low_bits);
+    SQ_FAIL_IF(o->weight.low_bits < 2 || o->weight.low_bits > 16, err, SQ_ERR_RANGE,
+               "weight-bits = %u, need 2..16", o->weight.low_bits);
     return SQ_OK;
 }
 

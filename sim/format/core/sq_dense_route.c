@@ -17,18 +17,16 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     size_t act_bits, weight_bits;
     SQ_TRY(sq_product_number(&r->p, "act_bits", 4, 8, &act_bits, err));
     SQ_TRY(sq_product_number(&r->p, "weight_bits", 4, 8, &weight_bits, err));
-    if (act_bits % 4 != 0 || weight_bits % 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: metadata act_bits = %zu, weight_bits = %zu, need 4 or 8",
-                       sq_path_tail(r->p.source), act_bits, weight_bits);
+    SQ_FAIL_IF(act_bits % 4 != 0 || weight_bits % 4 != 0, err, SQ_ERR_UNSUPPORTED,
+               "%s: metadata act_bits = %zu, weight_bits = %zu, need 4 or 8",
+               sq_path_tail(r->p.source), act_bits, weight_bits);
     SQ_TRACE_INPUT(r, "x", SQ_F32, r->p.m * r->p.k, x);
     SQ_TRACE_INPUT(r, "w", SQ_I8, r->p.n * r->p.k, w);
     SQ_TRACE_INPUT(r, "s_w", SQ_F32, r->p.n, s_w);
     for (size_t i = 0; i < r->p.n * r->p.k; i++)
-        if (w[i] < -sq_qmax((unsigned)weight_bits) || w[i] > sq_qmax((unsigned)weight_bits))
-            return SQ_FAIL(err, SQ_ERR_CODE, "%s: w[%zu] = %d, need %d..%d",
-                           sq_path_tail(r->p.source), i, w[i], -sq_qmax((unsigned)weight_bits),
-                           sq_qmax((unsigned)weight_bits));
+        SQ_FAIL_IF(w[i] < -sq_qmax((unsigned)weight_bits) || w[i] > sq_qmax((unsigned)weight_bits),
+                   err, SQ_ERR_CODE, "%s: w[%zu] = %d, need %d..%d", sq_path_tail(r->p.source), i,
+                   w[i], -sq_qmax((unsigned)weight_bits), sq_qmax((unsigned)weight_bits));
     SQ_TRACE_KEEP(r, code, r->p.m * r->p.k);
     SQ_TRACE_KEEP(r, s_x, r->p.m);
     SQ_TRY(sq_act_quantize(x, r->p.m, r->p.k, r->p.k, (unsigned)act_bits, code, s_x, err));

@@ -3,8 +3,6 @@
 // `lo`, `hi`, `mask` U8 [N][bytes of a row] (models/number/sq_codes_pack.h), `s_lo`, `s_hi` F32 [N][K/G];
 // sq_a_static: `mask` U8 [bytes of K bits], `perm_hi`, `perm_lo` I32, the channels of either part,
 // ascending.
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,25 +49,23 @@ static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const bool is_fp = o->weight.kind == SQ_GRID_FP, is_fp8 = r->act.kind == SQ_GRID_FP8;
-    if (is_mixed_act(r) && sq_grid_is_mixed(&o->weight))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "weights or activations may be sparse-quantized, never both");
-    if (o->weight.kind == SQ_GRID_SHIFT || o->weight.high_bits > 8)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "variant = %s, high-bits = %u: of activations only",
-                       sq_grid_name(o->weight.kind), o->weight.high_bits);
+    SQ_FAIL_IF(is_mixed_act(r) && sq_grid_is_mixed(&o->weight), err, SQ_ERR_UNSUPPORTED,
+               "weights or activations may be sparse-quantized, never both");
+    SQ_FAIL_IF(o->weight.kind == SQ_GRID_SHIFT || o->weight.high_bits > 8, err, SQ_ERR_UNSUPPORTED,
+               "variant = %s, high-bits = %u: of activations only", sq_grid_name(o->weight.kind),
+               o->weight.high_bits);
     if (r->operand == SQ_OPERAND_ACT)
         return r->act.kind != SQ_GRID_FP
                    ? SQ_OK
                    : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "variant = fp: of weights only");
-    if (is_fp != (is_fp8 && !r->is_act_f16) || r->act.kind == SQ_GRID_FP)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fp weights need fp8 activations, and only they");
-    if (r->is_act_f16 && o->weight.kind != SQ_GRID_DENSE)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "16-bit activations need dense weights");
-    if (!r->is_act_f16 && r->act.kind == SQ_GRID_DENSE && o->weight.kind == SQ_GRID_OWN &&
-        r->act.low_bits != 4 && r->act.low_bits != 8)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "act-bits = %u, need 4 or 8 beside sparse-quantized weights",
-                       r->act.low_bits);
+    SQ_FAIL_IF(is_fp != (is_fp8 && !r->is_act_f16) || r->act.kind == SQ_GRID_FP, err,
+               SQ_ERR_UNSUPPORTED, "fp weights need fp8 activations, and only they");
+    SQ_FAIL_IF(r->is_act_f16 && o->weight.kind != SQ_GRID_DENSE, err, SQ_ERR_UNSUPPORTED,
+               "16-bit activations need dense weights");
+    SQ_FAIL_IF(!r->is_act_f16 && r->act.kind == SQ_GRID_DENSE && o->weight.kind == SQ_GRID_OWN &&
+                   r->act.low_bits != 4 && r->act.low_bits != 8,
+               err, SQ_ERR_UNSUPPORTED,
+               "act-bits = %u, need 4 or 8 beside sparse-quantized weights", r->act.low_bits);
     return SQ_OK;
 }
 
@@ -80,17 +76,15 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
     if (!r->is_act_f16)
         SQ_TRY(sq_grid_check(&r->act, err));
     SQ_TRY(check_pair(r, err));
-    if (r->group != 0 && r->group != 32 && r->group != 64 && r->group != 128)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (row)",
-                       r->group);
-    if (o->rotation && is_mixed_act(r) && o->select == SQ_SELECT_STATIC)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "rotate: static masks are of channels that it mixes");
-    if (o->select == SQ_SELECT_DYNAMIC_INT8_MUL && is_mixed_act(r) &&
-        (r->act.kind != SQ_GRID_OWN || r->act.high_bits != 8))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "select = int8_mul: variant = %s, high-bits = %u, need own and 8",
-                       sq_grid_name(r->act.kind), r->act.high_bits);
+    SQ_FAIL_IF(r->group != 0 && r->group != 32 && r->group != 64 && r->group != 128, err,
+               SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (row)", r->group);
+    SQ_FAIL_IF(o->rotation && is_mixed_act(r) && o->select == SQ_SELECT_STATIC, err,
+               SQ_ERR_UNSUPPORTED, "rotate: static masks are of channels that it mixes");
+    SQ_FAIL_IF(o->select == SQ_SELECT_DYNAMIC_INT8_MUL && is_mixed_act(r) &&
+                   (r->act.kind != SQ_GRID_OWN || r->act.high_bits != 8),
+               err, SQ_ERR_UNSUPPORTED,
+               "select = int8_mul: variant = %s, high-bits = %u, need own and 8",
+               sq_grid_name(r->act.kind), r->act.high_bits);
     if (sq_grid_is_mixed(&o->weight) || is_mixed_act(r)) {
         const struct sq_format f = {8, 4, r->bank, r->high_per_bank,
                                     is_mixed_act(r) ? 0 : r->group};
@@ -118,30 +112,29 @@ static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
 {
     const bool is_act = r->operand == SQ_OPERAND_ACT;
     const char *algorithm = sq_given_text(given, "algorithm");
-    if (is_act && (scope == SQ_IN_QUANTIZE || sq_given_text(given, "weight-bits") ||
-                   (algorithm && r->algorithm == SQ_ALGORITHM_GPTQ)))
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
-    if (r->operand == SQ_OPERAND_WEIGHTS && sq_given_text(given, "act-bits"))
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights leaves activations as they are");
-    if (is_act && (variant_of(r)->mixes_weights || r->is_act_f16))
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = act needs encoded activations of 4 to 8 bits");
-    if (r->operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r))
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: %s encodes activations",
-                       r->format->name);
+    SQ_FAIL_IF(is_act && (scope == SQ_IN_QUANTIZE || sq_given_text(given, "weight-bits") ||
+                          (algorithm && r->algorithm == SQ_ALGORITHM_GPTQ)),
+               err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
+    SQ_FAIL_IF(r->operand == SQ_OPERAND_WEIGHTS && sq_given_text(given, "act-bits"), err,
+               SQ_ERR_ARG, "operand = weights leaves activations as they are");
+    SQ_FAIL_IF(is_act && (variant_of(r)->mixes_weights || r->is_act_f16), err, SQ_ERR_ARG,
+               "operand = act needs encoded activations of 4 to 8 bits");
+    SQ_FAIL_IF(r->operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r), err, SQ_ERR_ARG,
+               "operand = weights: %s encodes activations", r->format->name);
     if (is_act) {
         r->algorithm = SQ_ALGORITHM_RTN;
         r->algorithm = SQ_ALGORITHM_RTN;
     }
-    if (sq_grid_recipe(r)->rotation && r->algorithm == SQ_ALGORITHM_GPTQ)
-        return SQ_FAIL(err, SQ_ERR_ARG, "rotate needs --algorithm rtn, or --operand act");
+    SQ_FAIL_IF(sq_grid_recipe(r)->rotation && r->algorithm == SQ_ALGORITHM_GPTQ, err, SQ_ERR_ARG,
+               "rotate needs --algorithm rtn, or --operand act");
     return SQ_OK;
 }
 
 enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                               bool is_smoothed, struct sq_error *err)
 {
-    if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
-        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
+    SQ_FAIL_IF(sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ, err,
+               SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if (scope != SQ_IN_FILE && !sq_given_text(given, "smooth"))
         r->is_smooth = is_smoothed;
     return settle_operand(r, scope, given, err);
@@ -205,16 +198,11 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
     const size_t k = q->w.k_orig;
     SQ_FREED float *abar = malloc(k * sizeof *abar), *wbar = malloc(k * sizeof *wbar);
     q->mask = malloc(q->w.k);
-    enum sq_status status = SQ_OK;
-    if (!abar || !wbar || !q->mask) {
-        status = SQ_NO_LAYER(err, q->w.n, k);
-    } else {
-        sq_mean_act(in->calibration->abs_sum, in->calibration->n_tokens, in->sigma, k, abar);
-        sq_mean_weight(w, q->w.n, k, wbar);
-        status = sq_static_mask(abar, sq_grid_recipe(r)->is_mask_by_act ? NULL : wbar, k, q->w.k,
-                                r->bank, r->high_per_bank, q->mask, err);
-    }
-    return status;
+    SQ_NEED_LAYER(abar && wbar && q->mask, err, q->w.n, k);
+    sq_mean_act(in->calibration->abs_sum, in->calibration->n_tokens, in->sigma, k, abar);
+    sq_mean_weight(w, q->w.n, k, wbar);
+    return sq_static_mask(abar, sq_grid_recipe(r)->is_mask_by_act ? NULL : wbar, k, q->w.k, r->bank,
+                          r->high_per_bank, q->mask, err);
 }
 
 static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
@@ -265,14 +253,10 @@ static void layer_free(void *state)
         return;
     sq_codes_free(&q->w);
     sq_operand_free(&q->packed);
-    free(q->mask);
-    free(q->values);
-    free(q->cells.cells);
+    SQ_FREE(q->mask, q->values, q->cells.cells);
     for (unsigned s = 0; s < SQ_CODES_STREAMS; s++)
         free(q->stream[s]);
-    free(q->mask_bits);
-    free(q->perm);
-    free(q);
+    SQ_FREE(q->mask_bits, q->perm, q);
 }
 
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
@@ -280,17 +264,15 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
 {
     struct sq_grid_layer *const q = *state = layer_new(r, n, k);
     SQ_NEED_LAYER(q, err, n, k);
-    float *rotated = NULL;
-    enum sq_status status =
-        q->rotation ? sq_grid_rotated(q->rotation, w, n, k, &rotated, err) : SQ_OK;
+    SQ_FREED float *rotated = NULL;
+    if (q->rotation)
+        SQ_TRY(sq_grid_rotated(q->rotation, w, n, k, &rotated, err));
     const float *from = rotated ? rotated : w;
-    SQ_THEN(status, quantize(q, r, from, in, err));
-    if (status == SQ_OK && r->operand != SQ_OPERAND_BOTH)
-        status = sq_grid_keep_values(q, r, from, err);
-    free(rotated);
-    SQ_THEN(status, sq_grid_store(q, err));
-    SQ_THEN(status, sq_grid_prepare(q, r, err));
-    return status;
+    SQ_TRY(quantize(q, r, from, in, err));
+    if (r->operand != SQ_OPERAND_BOTH)
+        SQ_TRY(sq_grid_keep_values(q, r, from, err));
+    SQ_TRY(sq_grid_store(q, err));
+    return sq_grid_prepare(q, r, err);
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -486,13 +468,13 @@ static enum sq_status unpack_mask(struct sq_grid_layer *q, const struct sq_recip
                           memcmp(order, q->perm, n_high * sizeof *order) == 0 &&
                           memcmp(order + k, q->perm + k, (k - n_high) * sizeof *order) == 0;
     free(order);
-    if (k % 8 != 0 && q->mask_bits[k / 8] >> k % 8 != 0)
-        return SQ_FAIL(err, SQ_ERR_PADDING, "mask: bits beyond channel %zu are not 0", k - 1);
+    SQ_FAIL_IF(k % 8 != 0 && q->mask_bits[k / 8] >> k % 8 != 0, err, SQ_ERR_PADDING,
+               "mask: bits beyond channel %zu are not 0", k - 1);
     for (size_t i = 0, n = 0; i < k; i++) {
         n += q->mask[i];
-        if ((i + 1) % r->bank == 0 && n != (i + 1) / r->bank * r->high_per_bank)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "mask: %zu channels up to bank %zu, need %zu", n,
-                           i / r->bank, (i + 1) / r->bank * r->high_per_bank);
+        SQ_FAIL_IF((i + 1) % r->bank == 0 && n != (i + 1) / r->bank * r->high_per_bank, err,
+                   SQ_ERR_MASK_COUNT, "mask: %zu channels up to bank %zu, need %zu", n, i / r->bank,
+                   (i + 1) / r->bank * r->high_per_bank);
     }
     return is_alike
                ? SQ_OK
@@ -504,9 +486,8 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
 {
     struct sq_grid_layer *const q = *state = outline(r, from->n, from->k_orig);
     SQ_NEED(q, err, "a layer");
-    if (q->rotation && from->k_orig % q->rotation != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of the rotation's %u",
-                       from->k_orig, q->rotation);
+    SQ_FAIL_IF(q->rotation && from->k_orig % q->rotation != 0, err, SQ_ERR_SHAPE,
+               "K = %zu, need a multiple of the rotation's %u", from->k_orig, q->rotation);
     SQ_TRY(parts_alloc(q, r, err));
     SQ_TRY(sq_parts_read(parts, q, from, err));
     if (q->n_high)
@@ -550,11 +531,8 @@ static enum sq_status load_operand(const struct sq_operand_file *file, size_t i,
     *layer = (struct sq_quant_layer){
         .format = &sq_format_sq_w, .state = q, .n = e->n, .k = e->k, .k_orig = e->k_orig};
     enum sq_status status = sq_operand_file_load(file, i, &q->packed, err);
-    if (status == SQ_OK)
-        status = sq_grid_prepare(q, &(struct sq_recipe){0}, err);
-    if (status != SQ_OK)
-        sq_quant_layer_free(layer);
-    return status;
+    SQ_THEN(status, sq_grid_prepare(q, &(struct sq_recipe){0}, err));
+    return SQ_ELSE(status, sq_quant_layer_free(layer));
 }
 
 static const struct sq_operand *operand_of(const void *state)

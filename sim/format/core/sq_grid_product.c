@@ -16,17 +16,14 @@ enum { BEAT = 16 }; // columns of a beat of dense arrays: K is padded to whole b
 enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
-    if (r->is_act_f16)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "act-bits = 16: no block multiplies binary16, need 4..8 in RTL");
-    if (r->operand != SQ_OPERAND_BOTH || o->rotation)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "operand, rotate: no block multiplies binary32 or rotates, need both and "
-                       "none in RTL");
-    if (r->act.kind == SQ_GRID_SHIFT || r->act.high_bits > 8)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "variant = shift, high-bits = 12: no block multiplies them yet, need own, "
-                       "tied or split of 8 or 4 bits in RTL");
+    SQ_FAIL_IF(r->is_act_f16, err, SQ_ERR_UNSUPPORTED,
+               "act-bits = 16: no block multiplies binary16, need 4..8 in RTL");
+    SQ_FAIL_IF(r->operand != SQ_OPERAND_BOTH || o->rotation, err, SQ_ERR_UNSUPPORTED,
+               "operand, rotate: no block multiplies binary32 or rotates, need both and "
+               "none in RTL");
+    SQ_FAIL_IF(r->act.kind == SQ_GRID_SHIFT || r->act.high_bits > 8, err, SQ_ERR_UNSUPPORTED,
+               "variant = shift, high-bits = 12: no block multiplies them yet, need own, "
+               "tied or split of 8 or 4 bits in RTL");
     return SQ_OK;
 }
 
@@ -145,19 +142,18 @@ static enum sq_status codes_product(const struct sq_codes *w, const struct sq_re
                                     struct sq_error *err)
 {
     const bool is_act = sq_grid_is_mixed(&r->act), is_weight = sq_grid_is_mixed(&w->grid);
-    struct sq_codes a;
-    enum sq_status status = encode_act(w, r, mask, x, p->m, &a, err);
+    SQ_CLOSED(sq_codes_free) struct sq_codes a = {0};
+    SQ_TRY(encode_act(w, r, mask, x, p->m, &a, err));
     p->k = is_act || is_weight ? w->k : (w->k + BEAT - 1) / BEAT * BEAT;
-    SQ_THEN(status, multiply(p, &a, w, err));
-    SQ_THEN(status, is_act ? put_mixed(p, &a, mask, err)
-                           : put_plane(p, is_weight ? "x" : "code", &a, NULL, err));
-    SQ_THEN(status, is_weight ? put_mixed(p, w, false, err) : put_plane(p, "w", w, NULL, err));
-    sq_codes_free(&a);
+    SQ_TRY(multiply(p, &a, w, err));
+    SQ_TRY(is_act ? put_mixed(p, &a, mask, err)
+                  : put_plane(p, is_weight ? "x" : "code", &a, NULL, err));
+    SQ_TRY(is_weight ? put_mixed(p, w, false, err) : put_plane(p, "w", w, NULL, err));
     if (!is_act)
         sq_product_put_number(p, "act_bits", r->act.low_bits);
     if (!is_weight)
         sq_product_put_number(p, "weight_bits", w->grid.low_bits);
-    return status;
+    return SQ_OK;
 }
 
 // Packed weights: what the core reads.

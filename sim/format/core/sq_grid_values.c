@@ -14,20 +14,14 @@
 #include "sim/format/core/sq_grid_format.h"
 #include "sim/format/sq_cells.h"
 
-static enum sq_status no_memory(size_t m, size_t k, struct sq_error *err)
-{
-    return SQ_NO_MEMORY(err, "%zu rows of %zu", m, k);
-}
-
 enum sq_status sq_grid_rotated(unsigned rotation, const float *x, size_t m, size_t k, float **out,
                                struct sq_error *err)
 {
     *out = NULL;
-    if (k % rotation != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "rotate = %u, need a divisor of K = %zu", rotation, k);
+    SQ_FAIL_IF(k % rotation != 0, err, SQ_ERR_SHAPE, "rotate = %u, need a divisor of K = %zu",
+               rotation, k);
     *out = malloc(m * k * sizeof **out);
-    if (!*out)
-        return no_memory(m, k, err);
+    SQ_NEED(*out, err, "%zu rows of %zu", m, k);
     memcpy(*out, x, m * k * sizeof **out);
     for (size_t i = 0; i < m; i++)
         sq_bs_rotate(*out + i * k, k, rotation);
@@ -40,12 +34,10 @@ enum sq_status sq_grid_keep_values(struct sq_grid_layer *q, const struct sq_reci
     const size_t n = q->w.n, k = q->w.k_orig;
     const bool is_kept = r->operand == SQ_OPERAND_ACT;
     q->values = malloc(n * k * sizeof *q->values);
-    if (!q->values)
-        return no_memory(n, k, err);
+    SQ_NEED_LAYER(q->values, err, n, k);
     for (size_t i = 0; is_kept && i < n * k; i++)
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)w[i]);
     if (is_kept)
         memcpy(q->values, w, n * k * sizeof *q->values);
     for (size_t row = 0; !is_kept && row < n; row++) {
@@ -63,7 +55,7 @@ static enum sq_status through_codes(const struct sq_grid_layer *q, const struct 
 {
     SQ_CLOSED(sq_codes_free) struct sq_codes a = sq_grid_act_codes(q, r, m);
     SQ_FREED float *score = malloc(2 * a.k * sizeof *score);
-    SQ_TRY(score ? sq_codes_alloc(&a, err) : no_memory(m, a.k, err));
+    SQ_TRY(score ? sq_codes_alloc(&a, err) : SQ_NO_MEMORY(err, "%zu rows of %zu", m, a.k));
     SQ_TRY(sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err));
     for (size_t t = 0; t < m; t++)
         sq_codes_decode_row(&a, t, out + t * a.k_orig);
@@ -77,12 +69,10 @@ static enum sq_status apply_values(const struct sq_grid_layer *q, const struct s
     const size_t k = q->w.k_orig, nbytes = sq_gemm_values_scratch(m, k);
     SQ_FREED float *values = malloc(m * k * sizeof *values);
     SQ_FREED void *scratch = aligned_alloc(64, (nbytes + 63) / 64 * 64);
-    if (!values || !scratch)
-        return no_memory(m, k, err);
+    SQ_NEED_LAYER(values && scratch, err, m, k);
     for (size_t i = 0; i < m * k; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE,
+                   "x[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)x[i]);
     if (r->operand == SQ_OPERAND_ACT)
         SQ_TRY(through_codes(q, r, x, m, values, err));
     sq_gemm_values(q->values, q->w.n, r->operand == SQ_OPERAND_ACT ? values : x, m, k, y, scratch);
@@ -138,8 +128,7 @@ static enum sq_status multiply_codes(const struct sq_grid_layer *q, const struct
     const struct sq_gemm_codes g = {.x = a, .w = &q->w, .y = y, .cells = q->cells.cells};
     SQ_TRY(sq_gemm_codes_check(&g, err));
     SQ_FREED void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
-    if (!scratch)
-        return no_memory(q->w.n, q->w.k, err);
+    SQ_NEED_LAYER(scratch, err, q->w.n, q->w.k);
     sq_gemm_codes(&g, 0, a->n, scratch);
     return SQ_OK;
 }
@@ -153,7 +142,7 @@ static enum sq_status apply_codes(const void *const *state, size_t n, const stru
     SQ_TRY(sq_codes_alloc(&a, err));
     SQ_FREED float *score = malloc(2 * a.k * sizeof *score);
     SQ_TRY(score ? sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err)
-                 : no_memory(q->w.n, q->w.k, err));
+                 : SQ_NO_MEMORY(err, "%zu rows of %zu", q->w.n, q->w.k));
     for (size_t i = 0; i < n; i++)
         SQ_TRY(multiply_codes(state[i], &a, y[i], err));
     return SQ_OK;
@@ -163,8 +152,7 @@ static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, s
                                 struct sq_error *err)
 {
     SQ_FREED void *scratch = aligned_alloc(64, (sq_gemm_f16_scratch(&q->w, m) + 63) / 64 * 64);
-    if (!scratch)
-        return no_memory(q->w.n, q->w.k, err);
+    SQ_NEED_LAYER(scratch, err, q->w.n, q->w.k);
     return sq_gemm_f16(&q->w, x, m, y, scratch, err);
 }
 
@@ -204,10 +192,11 @@ enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const st
     if (q->rotation)
         SQ_TRY(sq_grid_rotated(q->rotation, x, m, q->w.k_orig, &rotated, err));
     const float *from = rotated ? rotated : x;
-    enum sq_status status = is_alike ? apply_codes(state, n, r, from, m, y, err) : SQ_OK;
-    for (size_t i = 0; !is_alike && status == SQ_OK && i < n; i++)
-        status = apply_one(state[i], r, from, m, y[i], err);
-    return status;
+    if (is_alike)
+        return apply_codes(state, n, r, from, m, y, err);
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(apply_one(state[i], r, from, m, y[i], err));
+    return SQ_OK;
 }
 
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,

@@ -32,9 +32,7 @@ enum sq_status sq_w_operand(struct sq_product *p, struct sq_operand *w, struct s
     SQ_TRY(sq_product_format(p, &f, err));
     SQ_TRY(sq_operand_alloc(w, &f, p->n, p->k, err));
     const enum sq_status status = copy_operand(p, w, err);
-    if (status != SQ_OK)
-        sq_operand_free(w);
-    return status;
+    return SQ_ELSE(status, sq_operand_free(w));
 }
 
 enum sq_status sq_w_config(const struct sq_product *p, const struct sq_core_config *core,
@@ -76,9 +74,9 @@ static size_t tile_banks(const struct core_banks *b)
 static enum sq_status alloc_banks(struct sq_product *p, struct core_banks *b, struct sq_error *err)
 {
     const size_t n = b->tiles_m * b->tiles_n * tile_banks(b);
-    if (n > UINT32_MAX / 2 / b->g.bank)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu banks for core_out, need at most %u",
-                       sq_path_tail(p->source), n, UINT32_MAX / 2 / b->g.bank);
+    SQ_FAIL_IF(n > UINT32_MAX / 2 / b->g.bank, err, SQ_ERR_RANGE,
+               "%s: %zu banks for core_out, need at most %u", sq_path_tail(p->source), n,
+               UINT32_MAX / 2 / b->g.bank);
     SQ_PRODUCT_KEEP(p, b->act, n * b->g.rows * b->g.bank);
     SQ_PRODUCT_KEEP(p, b->lo, n * b->g.cols * b->g.bank);
     SQ_PRODUCT_KEEP(p, b->hi, n * b->g.cols * b->g.high_per_bank);

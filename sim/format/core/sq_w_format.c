@@ -2,7 +2,6 @@
 // SQ-format on weights (SPEC A): banks of low and high codes, on both paths of the core.
 #include "sim/format/core/sq_grid_format.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { ALL = SQ_IN_EVAL | SQ_IN_QUANTIZE | SQ_IN_RUN | SQ_IN_SWEEP };
@@ -36,11 +35,11 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                              struct sq_error *err)
 {
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
-    if ((sq_given_text(given, "score") || o->gptq.is_lazy) && r->algorithm != SQ_ALGORITHM_GPTQ)
-        return SQ_FAIL(err, SQ_ERR_ARG, "score and --lazy need %s--algorithm gptq",
-                       scope & SQ_GRID_CODED ? "--format sq_w " : "");
-    if (r->is_act_f16)
-        return SQ_FAIL(err, SQ_ERR_ARG, "act-bits = 16: 16 bits need --format dense");
+    SQ_FAIL_IF((sq_given_text(given, "score") || o->gptq.is_lazy) &&
+                   r->algorithm != SQ_ALGORITHM_GPTQ,
+               err, SQ_ERR_ARG, "score and --lazy need %s--algorithm gptq",
+               scope & SQ_GRID_CODED ? "--format sq_w " : "");
+    SQ_FAIL_IF(r->is_act_f16, err, SQ_ERR_ARG, "act-bits = 16: 16 bits need --format dense");
     if (o->weight.kind == SQ_GRID_FP)
         r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
     if (scope == SQ_IN_FILE)

@@ -238,9 +238,8 @@ static enum sq_status make_own(struct sq_route_work *w, struct sq_error *err)
 
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
-    if (sq_w_is_fp(w->p))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "variant = fp: the chip multiplies integers, need own, tied or split");
+    SQ_FAIL_IF(sq_w_is_fp(w->p), err, SQ_ERR_UNSUPPORTED,
+               "variant = fp: the chip multiplies integers, need own, tied or split");
     return sq_chip_make(w, &sq_engine_array_block,
                         is_own(w->p)    ? make_own
                         : is_tied(w->p) ? make_tied

@@ -14,15 +14,15 @@ enum { PER_LAYER = 3, NAME_LEN = 112, TEXT_LEN = 24 };
 static enum sq_status check_counts(const char *name, const uint8_t *mask, size_t k, unsigned bank,
                                    unsigned high_per_bank, struct sq_error *err)
 {
-    if (bank == 0 || k % bank != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%.80s: %zu channels in banks of %u", name, k, bank);
+    SQ_FAIL_IF(bank == 0 || k % bank != 0, err, SQ_ERR_SHAPE, "%.80s: %zu channels in banks of %u",
+               name, k, bank);
     for (size_t first = 0; first < k; first += bank) {
         unsigned count = 0;
         for (size_t i = first; i < first + bank; i++)
             count += mask[i];
-        if (count != high_per_bank)
-            return SQ_FAIL(err, SQ_ERR_MASK_COUNT, "%.80s bank %zu: %u channels masked, need %u",
-                           name, first / bank, count, high_per_bank);
+        SQ_FAIL_IF(count != high_per_bank, err, SQ_ERR_MASK_COUNT,
+                   "%.80s bank %zu: %u channels masked, need %u", name, first / bank, count,
+                   high_per_bank);
     }
     return SQ_OK;
 }
@@ -54,12 +54,7 @@ static void output_free(struct output *o)
 {
     for (size_t i = 0; o->data && i < o->n; i++)
         free(o->data[i]);
-    free(o->tensor);
-    free(o->metadata);
-    free(o->name);
-    free(o->key);
-    free(o->text);
-    free(o->data);
+    SQ_FREE(o->tensor, o->metadata, o->name, o->key, o->text, o->data);
 }
 
 static void put_tensor(struct output *o, size_t at, const char *layer, const char *part,
@@ -121,20 +116,15 @@ static size_t fill_metadata(struct output *o, const struct sq_mask *mask, unsign
 enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size_t n, unsigned bank,
                               unsigned high_per_bank, const char *source, struct sq_error *err)
 {
-    struct output o;
+    SQ_CLOSED(output_free) struct output o = {0};
     for (size_t i = 0; i < n; i++)
         SQ_TRY(check_counts(mask[i].name, mask[i].mask, mask[i].k, bank, high_per_bank, err));
     bool has_memory = output_alloc(&o, n);
     for (size_t i = 0; has_memory && i < n; i++)
         has_memory = put_layer(&o, i, &mask[i]);
-    enum sq_status status = SQ_OK;
-    if (has_memory)
-        status = sq_safetensors_write(path, o.tensor, PER_LAYER * n, o.metadata,
-                                      fill_metadata(&o, mask, bank, high_per_bank, source), err);
-    else
-        status = SQ_NO_MEMORY(err, "%zu masks", n);
-    output_free(&o);
-    return status;
+    SQ_NEED(has_memory, err, "%zu masks", n);
+    return sq_safetensors_write(path, o.tensor, PER_LAYER * n, o.metadata,
+                                fill_metadata(&o, mask, bank, high_per_bank, source), err);
 }
 
 // ---- reading --------------------------------------------------------------------------------
@@ -145,9 +135,8 @@ static enum sq_status find(const struct sq_safetensors *st, const char *layer, c
     char name[NAME_LEN];
     snprintf(name, sizeof name, "%.95s.%s", layer, part);
     *t = sq_safetensors_find(st, name);
-    if (!*t || (*t)->dtype != dtype || (*t)->n_dims != 1)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "tensor '%.100s' is missing or not one row of %s", name,
-                       sq_dtype_name(dtype));
+    SQ_FAIL_IF(!*t || (*t)->dtype != dtype || (*t)->n_dims != 1, err, SQ_ERR_DAMAGED,
+               "tensor '%.100s' is missing or not one row of %s", name, sq_dtype_name(dtype));
     return SQ_OK;
 }
 
@@ -165,14 +154,12 @@ static enum sq_status check_list(const struct sq_tensor *t, const uint8_t *mask,
             index =
                 (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
         }
-        if (index != i)
-            return SQ_FAIL(err, SQ_ERR_INDEX, "%.80s[%zu] = %d, need channel %zu", t->name, n,
-                           (int)index, i);
+        SQ_FAIL_IF(index != i, err, SQ_ERR_INDEX, "%.80s[%zu] = %d, need channel %zu", t->name, n,
+                   (int)index, i);
         n++;
     }
-    if (n != t->n_elements)
-        return SQ_FAIL(err, SQ_ERR_INDEX, "%.80s lists %zu channels, the mask has %zu", t->name,
-                       t->n_elements, n);
+    SQ_FAIL_IF(n != t->n_elements, err, SQ_ERR_INDEX, "%.80s lists %zu channels, the mask has %zu",
+               t->name, t->n_elements, n);
     return SQ_OK;
 }
 
@@ -182,9 +169,8 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *k
     const char *text = sq_safetensors_metadata(st, key);
     char *end;
     const unsigned long v = text ? strtoul(text, &end, 10) : 0;
-    if (!text || end == text || *end || v == 0 || v > 128)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "metadata '%s' = '%.20s', need 1..128", key,
-                       text ? text : "");
+    SQ_FAIL_IF(!text || end == text || *end || v == 0 || v > 128, err, SQ_ERR_DAMAGED,
+               "metadata '%s' = '%.20s', need 1..128", key, text ? text : "");
     *value = (unsigned)v;
     return SQ_OK;
 }
@@ -199,14 +185,13 @@ enum sq_status sq_masks_read(const struct sq_safetensors *st, const char *name, 
     SQ_TRY(find(st, name, "mask", SQ_U8, &bits, err));
     SQ_TRY(find(st, name, "perm_hi", SQ_I32, &hi, err));
     SQ_TRY(find(st, name, "perm_lo", SQ_I32, &lo, err));
-    if (bits->nbytes != (k + 7) / 8)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%.80s has %zu bytes, need %zu for %zu channels",
-                       bits->name, bits->nbytes, (k + 7) / 8, k);
+    SQ_FAIL_IF(bits->nbytes != (k + 7) / 8, err, SQ_ERR_DAMAGED,
+               "%.80s has %zu bytes, need %zu for %zu channels", bits->name, bits->nbytes,
+               (k + 7) / 8, k);
     for (size_t i = 0; i < k; i++)
         mask[i] = (bits->data[i / 8] >> i % 8 & 1) != 0;
-    if (k % 8 != 0 && bits->data[k / 8] >> k % 8 != 0)
-        return SQ_FAIL(err, SQ_ERR_PADDING, "%.80s: bits beyond channel %zu are not 0", bits->name,
-                       k - 1);
+    SQ_FAIL_IF(k % 8 != 0 && bits->data[k / 8] >> k % 8 != 0, err, SQ_ERR_PADDING,
+               "%.80s: bits beyond channel %zu are not 0", bits->name, k - 1);
     SQ_TRY(check_counts(bits->name, mask, k, bank, high_per_bank, err));
     SQ_TRY(check_list(hi, mask, k, 1, err));
     return check_list(lo, mask, k, 0, err);

@@ -10,7 +10,6 @@
 
 #include "sim/io/sq_version.h"
 
-#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
 #define DIM_MAX (UINT64_C(1) << 31)
 
 // ---- operand --------------------------------------------------------------------------------
@@ -20,8 +19,8 @@ enum sq_status sq_operand_alloc(struct sq_operand *o, const struct sq_format *f,
 {
     *o = (struct sq_operand){0};
     SQ_TRY(sq_format_check(f, err));
-    if (n < 1 || n > DIM_MAX || k_orig < 1 || k_orig > DIM_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu, need 1..2^31 each", n, k_orig);
+    SQ_FAIL_IF(n < 1 || n > DIM_MAX || k_orig < 1 || k_orig > DIM_MAX, err, SQ_ERR_SHAPE,
+               "N x K = %zu x %zu, need 1..2^31 each", n, k_orig);
     size_t k = sq_k_padded(f, k_orig);
     o->m = (struct sq_matrix){.format = *f, .n = n, .k = k, .k_orig = k_orig};
     size_t scales = sq_n_groups(f, k), lo = sq_lo_row_nbytes(f, k), hi = sq_hi_row_nbytes(f, k);
@@ -128,11 +127,12 @@ static enum sq_status check_items(const struct sq_operand_file_item *item, size_
                                   struct sq_error *err)
 {
     for (size_t i = 0; i < n; i++) {
-        if (item[i].n < 1 || item[i].n > DIM_MAX || item[i].k_orig < 1 || item[i].k_orig > DIM_MAX)
-            return SQ_FAIL(err, SQ_ERR_SHAPE, "operand '%.60s' is %zu x %zu, need 1..2^31 each",
-                           item[i].name, item[i].n, item[i].k_orig);
-        if (item[i].name[0] == '\0' && n > 1)
-            return SQ_FAIL(err, SQ_ERR_ARG, "operand %zu of %zu has no name", i, n);
+        SQ_FAIL_IF(item[i].n < 1 || item[i].n > DIM_MAX || item[i].k_orig < 1 ||
+                       item[i].k_orig > DIM_MAX,
+                   err, SQ_ERR_SHAPE, "operand '%.60s' is %zu x %zu, need 1..2^31 each",
+                   item[i].name, item[i].n, item[i].k_orig);
+        SQ_FAIL_IF(item[i].name[0] == '\0' && n > 1, err, SQ_ERR_ARG,
+                   "operand %zu of %zu has no name", i, n);
     }
     return n > 0 ? SQ_OK : SQ_FAIL(err, SQ_ERR_ARG, "no operand to write");
 }
@@ -162,10 +162,8 @@ enum sq_status sq_operand_file_begin(struct sq_operand_file_writer *w, const cha
                            : sq_safetensors_begin(&w->file, path, t, 4 * n_items, p.pair, p.n, err);
     for (size_t i = 0; t && i < 4 * n_items; i++)
         free((void *)(uintptr_t)t[i].name);
-    for (size_t i = 0; i < p.n; i++) {
-        free((void *)(uintptr_t)p.pair[i].key);
-        free((void *)(uintptr_t)p.pair[i].value);
-    }
+    for (size_t i = 0; i < p.n; i++)
+        SQ_FREE((void *)(uintptr_t)p.pair[i].key, (void *)(uintptr_t)p.pair[i].value);
     free(p.pair);
     return status;
 }
@@ -174,10 +172,10 @@ enum sq_status sq_operand_file_put(struct sq_operand_file_writer *w, size_t i,
                                    const struct sq_operand *o, struct sq_error *err)
 {
     const size_t n = w->n_items;
-    if (i >= n || w->file.piece[2 * i].nbytes != o->n_scales * sizeof(float) ||
-        w->file.piece[2 * n + 2 * i].nbytes != o->lo_nbytes ||
-        w->file.piece[2 * n + 2 * i + 1].nbytes != o->hi_nbytes)
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand %zu of %zu is not the one declared", i, n);
+    SQ_FAIL_IF(i >= n || w->file.piece[2 * i].nbytes != o->n_scales * sizeof(float) ||
+                   w->file.piece[2 * n + 2 * i].nbytes != o->lo_nbytes ||
+                   w->file.piece[2 * n + 2 * i + 1].nbytes != o->hi_nbytes,
+               err, SQ_ERR_ARG, "operand %zu of %zu is not the one declared", i, n);
     SQ_TRY(sq_safetensors_put(&w->file, 2 * i, o->m.s_lo, err));
     SQ_TRY(sq_safetensors_put(&w->file, 2 * i + 1, o->m.s_hi, err));
     SQ_TRY(sq_safetensors_put(&w->file, 2 * n + 2 * i, o->m.lo, err));

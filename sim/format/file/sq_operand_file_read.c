@@ -6,8 +6,6 @@
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/sq_format_ops.h"
 
-#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
-
 bool sq_operand_file_is_encoded(const struct sq_safetensors *st)
 {
     const char *system = sq_safetensors_metadata(st, "system");
@@ -27,14 +25,13 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *p
     snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", key);
     const char *text = sq_safetensors_metadata(st, full);
     free(full);
-    if (!text)
-        return DAMAGED("metadata %s of '%.60s' is missing", key, prefix);
+    SQ_FAIL_IF(!text, err, SQ_ERR_DAMAGED, "metadata %s of '%.60s' is missing", key, prefix);
     uint64_t v = 0;
     size_t len = strspn(text, "0123456789");
     for (size_t i = 0; i < len && i < 11; i++)
         v = 10 * v + (uint64_t)(text[i] - '0');
-    if (len == 0 || len > 10 || text[len] != '\0' || v < 1 || v > UINT64_C(1) << 31)
-        return DAMAGED("metadata %s of '%.60s' is no number in 1..2^31", key, prefix);
+    SQ_FAIL_IF(len == 0 || len > 10 || text[len] != '\0' || v < 1 || v > UINT64_C(1) << 31, err,
+               SQ_ERR_DAMAGED, "metadata %s of '%.60s' is no number in 1..2^31", key, prefix);
     *value = (size_t)v;
     return SQ_OK;
 }
@@ -43,9 +40,8 @@ static enum sq_status need_text(const struct sq_safetensors *st, const char *key
                                 struct sq_error *err)
 {
     const char *text = sq_safetensors_metadata(st, key);
-    if (!text || strcmp(text, want) != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata %s = %.20s, need %s", key,
-                       text ? text : "(missing)", want);
+    SQ_FAIL_IF(!text || strcmp(text, want) != 0, err, SQ_ERR_UNSUPPORTED,
+               "metadata %s = %.20s, need %s", key, text ? text : "(missing)", want);
     return SQ_OK;
 }
 
@@ -82,16 +78,14 @@ static enum sq_status need_tensor(const struct sq_operand_file *t,
     snprintf(full, len, "%s%s%s", e->name, *e->name ? "." : "", part);
     *found = sq_safetensors_find(&t->file, full);
     free(full);
-    if (!*found)
-        return DAMAGED("tensor %s of operand '%.60s' is missing", part, e->name);
-    if ((*found)->dtype != dtype || (*found)->n_dims != 2)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor %s of operand '%.60s' is no %s matrix", part,
-                       e->name, sq_dtype_name(dtype));
-    if ((*found)->dim[0] != e->n || (*found)->dim[1] != cols)
-        return SQ_FAIL(err, SQ_ERR_STREAM_LEN,
-                       "tensor %s of operand '%.60s' is %llu x %llu, its metadata need %zu x %zu",
-                       part, e->name, (unsigned long long)(*found)->dim[0],
-                       (unsigned long long)(*found)->dim[1], e->n, cols);
+    SQ_FAIL_IF(!*found, err, SQ_ERR_DAMAGED, "tensor %s of operand '%.60s' is missing", part,
+               e->name);
+    SQ_FAIL_IF((*found)->dtype != dtype || (*found)->n_dims != 2, err, SQ_ERR_SHAPE,
+               "tensor %s of operand '%.60s' is no %s matrix", part, e->name, sq_dtype_name(dtype));
+    SQ_FAIL_IF((*found)->dim[0] != e->n || (*found)->dim[1] != cols, err, SQ_ERR_STREAM_LEN,
+               "tensor %s of operand '%.60s' is %llu x %llu, its metadata need %zu x %zu", part,
+               e->name, (unsigned long long)(*found)->dim[0], (unsigned long long)(*found)->dim[1],
+               e->n, cols);
     return SQ_OK;
 }
 
@@ -102,9 +96,9 @@ static enum sq_status read_entry(const struct sq_operand_file *t, struct sq_oper
     SQ_TRY(read_number(&t->file, e->name, "N", &e->n, err));
     SQ_TRY(read_number(&t->file, e->name, "K", &e->k, err));
     SQ_TRY(read_number(&t->file, e->name, "k_orig", &e->k_orig, err));
-    if (e->k != sq_k_padded(f, e->k_orig))
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "operand '%.60s': K = %zu, k_orig = %zu is padded to %zu",
-                       e->name, e->k, e->k_orig, sq_k_padded(f, e->k_orig));
+    SQ_FAIL_IF(e->k != sq_k_padded(f, e->k_orig), err, SQ_ERR_SHAPE,
+               "operand '%.60s': K = %zu, k_orig = %zu is padded to %zu", e->name, e->k, e->k_orig,
+               sq_k_padded(f, e->k_orig));
     SQ_TRY(need_tensor(t, e, "lo", SQ_U8, sq_lo_row_nbytes(f, e->k), &e->lo, err));
     SQ_TRY(need_tensor(t, e, "hi", SQ_U8, sq_hi_row_nbytes(f, e->k), &e->hi, err));
     SQ_TRY(need_tensor(t, e, "s_lo", SQ_F32, sq_n_groups(f, e->k), &e->s_lo, err));
@@ -135,9 +129,9 @@ static enum sq_status read_entries(struct sq_operand_file *t, struct sq_error *e
         SQ_NEED(e->name, err, "a name");
         SQ_TRY(read_entry(t, e, err));
     }
-    if (t->n_operands == 0 || st->n_tensors != 4 * t->n_operands)
-        return DAMAGED("%zu tensors for %zu operands, need lo, hi, s_lo, s_hi each", st->n_tensors,
-                       t->n_operands);
+    SQ_FAIL_IF(t->n_operands == 0 || st->n_tensors != 4 * t->n_operands, err, SQ_ERR_DAMAGED,
+               "%zu tensors for %zu operands, need lo, hi, s_lo, s_hi each", st->n_tensors,
+               t->n_operands);
     return SQ_OK;
 }
 
@@ -158,9 +152,7 @@ enum sq_status sq_operand_file_adopt(struct sq_operand_file *t, struct sq_safete
     *t = (struct sq_operand_file){.file = *st};
     *st = (struct sq_safetensors){0};
     const enum sq_status status = read_entries(t, err);
-    if (status != SQ_OK)
-        sq_operand_file_close(t);
-    return status;
+    return SQ_ELSE(status, sq_operand_file_close(t));
 }
 
 void sq_operand_file_close(struct sq_operand_file *t)
@@ -176,8 +168,8 @@ enum sq_status sq_operand_file_load(const struct sq_operand_file *t, size_t i, s
                                     struct sq_error *err)
 {
     *o = (struct sq_operand){0};
-    if (i >= t->n_operands)
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = %zu, need less than %zu", i, t->n_operands);
+    SQ_FAIL_IF(i >= t->n_operands, err, SQ_ERR_ARG, "operand = %zu, need less than %zu", i,
+               t->n_operands);
     const struct sq_operand_file_entry *e = &t->entry[i];
     SQ_TRY(sq_operand_alloc(o, &t->format, e->n, e->k_orig, err));
     memcpy(o->m.s_lo, e->s_lo->data, e->s_lo->nbytes);
@@ -188,7 +180,5 @@ enum sq_status sq_operand_file_load(const struct sq_operand_file *t, size_t i, s
         sq_matrix_validate(&o->m, e->lo->nbytes, e->hi->nbytes, o->n_scales, err);
     sq_tensor_forget(&t->file, e->lo);
     sq_tensor_forget(&t->file, e->hi);
-    if (status != SQ_OK)
-        sq_operand_free(o);
-    return status;
+    return SQ_ELSE(status, sq_operand_free(o));
 }

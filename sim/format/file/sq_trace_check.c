@@ -18,9 +18,9 @@ static enum sq_status need_text(const struct sq_trace *r, const char *key, const
                                 struct sq_error *err)
 {
     const char *text = sq_safetensors_metadata(&r->st, key);
-    if (!text || strcmp(text, want) != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata %s = %.20s, need %s",
-                       sq_path_tail(r->p.source), key, text ? text : "missing", want);
+    SQ_FAIL_IF(!text || strcmp(text, want) != 0, err, SQ_ERR_UNSUPPORTED,
+               "%s: metadata %s = %.20s, need %s", sq_path_tail(r->p.source), key,
+               text ? text : "missing", want);
     return SQ_OK;
 }
 
@@ -66,13 +66,12 @@ static enum sq_status read_text(struct sq_trace *r, struct sq_error *err)
     }
     if (!is_system)
         return unknown_system(r, system, false, err);
-    if (!format)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata flags = %.20s, need static or dynamic",
-                       sq_path_tail(r->p.source), flags ? flags : "missing");
-    if (!producer || (strcmp(producer, "cuda") != 0 && strcmp(producer, "emulator") != 0))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: metadata producer = %.20s, need cuda or emulator: no kernel trace",
-                       sq_path_tail(r->p.source), producer ? producer : "missing");
+    SQ_FAIL_IF(!format, err, SQ_ERR_DAMAGED, "%s: metadata flags = %.20s, need static or dynamic",
+               sq_path_tail(r->p.source), flags ? flags : "missing");
+    SQ_FAIL_IF(!producer || (strcmp(producer, "cuda") != 0 && strcmp(producer, "emulator") != 0),
+               err, SQ_ERR_UNSUPPORTED,
+               "%s: metadata producer = %.20s, need cuda or emulator: no kernel trace",
+               sq_path_tail(r->p.source), producer ? producer : "missing");
     r->format = format;
     r->system_name = system;
     r->producer = producer;
@@ -133,9 +132,7 @@ enum sq_status sq_trace_open(struct sq_trace *r, const char *path, struct sq_err
     SQ_THEN(status, sq_product_number(&r->p, "M", 1, MAX_ROWS, &r->p.m, err));
     SQ_THEN(status, sq_product_number(&r->p, "N", 1, MAX_ROWS, &r->p.n, err));
     SQ_THEN(status, sq_product_number(&r->p, "K", 1, MAX_K, &r->p.k, err));
-    if (status != SQ_OK)
-        sq_trace_close(r);
-    return status;
+    return SQ_ELSE(status, sq_trace_close(r));
 }
 
 void sq_trace_close(struct sq_trace *r)
@@ -151,9 +148,9 @@ enum sq_status sq_trace_values(struct sq_trace *r, struct sq_error *err)
     r->digest = (struct sq_digest){0};
     SQ_TRY(r->format->routes->trace_values(r, err));
     sq_digest_label(r->digest, digest);
-    if (!text || strcmp(text, digest) != 0)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata input_digest = %.41s, the inputs give %s",
-                       sq_path_tail(r->p.source), text ? text : "missing", digest);
+    SQ_FAIL_IF(!text || strcmp(text, digest) != 0, err, SQ_ERR_DAMAGED,
+               "%s: metadata input_digest = %.41s, the inputs give %s", sq_path_tail(r->p.source),
+               text ? text : "missing", digest);
     return SQ_OK;
 }
 

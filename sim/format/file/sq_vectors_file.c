@@ -69,30 +69,21 @@ enum sq_status sq_vectors_write(const struct sq_vectors *v, const char *dir, con
     char path[PATH_LEN], names[TENSORS][NAME_LEN];
     struct sq_tensor tensor[TENSORS];
     const struct sq_metadata metadata[] = {{"format", name}, {"kind", "conformance vectors"}};
-    if ((size_t)snprintf(path, sizeof path, "%s/%s.safetensors", dir, name) >= sizeof path)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "--out: a path of %d bytes at most", PATH_LEN);
+    SQ_FAIL_IF((size_t)snprintf(path, sizeof path, "%s/%s.safetensors", dir, name) >= sizeof path,
+               err, SQ_ERR_RANGE, "--out: a path of %d bytes at most", PATH_LEN);
     size_t n = tensors_of(v, SQ_F32, tensor, names);
     n += tensors_of(v, SQ_U8, tensor + n, names + n);
-    struct sq_safetensors_writer w;
-    struct sq_outfile lines = {0};
+    SQ_CLOSED(sq_safetensors_abort) struct sq_safetensors_writer w = {0};
+    SQ_CLOSED(sq_outfile_abort) struct sq_outfile lines = {0};
     SQ_TRY(sq_safetensors_begin(&w, path, tensor, n, metadata, 2, err));
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; i < n && status == SQ_OK; i++)
-        status = sq_safetensors_put(&w, i, tensor[i].data, err);
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(sq_safetensors_put(&w, i, tensor[i].data, err));
     snprintf(path, sizeof path, "%s/%s.jsonl", dir, name);
-    SQ_THEN(status, sq_outfile_open(&lines, path, err));
-    if (status == SQ_OK) {
-        put_lines(lines.stream, v);
-        status = sq_outfile_flush(&lines, err); // both fit before the first has its name
-    }
-    if (status == SQ_OK)
-        status = sq_safetensors_commit(&w, err);
-    else
-        sq_safetensors_abort(&w);
-    if (status == SQ_OK)
-        return sq_outfile_commit(&lines, err);
-    sq_outfile_abort(&lines);
-    return status;
+    SQ_TRY(sq_outfile_open(&lines, path, err));
+    put_lines(lines.stream, v);
+    SQ_TRY(sq_outfile_flush(&lines, err)); // both fit before the first has its name
+    SQ_TRY(sq_safetensors_commit(&w, err));
+    return sq_outfile_commit(&lines, err);
 }
 
 // ---- answers --------------------------------------------------------------------------------
@@ -139,14 +130,14 @@ static enum sq_status read_field(const struct sq_vector_rule *r, size_t at, cons
 {
     const json_t *list = json_object_get(out, to->name);
     const json_int_t most = to->dtype == SQ_U8 ? 255 : (json_int_t)UINT32_MAX;
-    if (json_array_size(list) != to->count)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "rule %s, case %zu: %s needs %zu integers, got %zu",
-                       r->name, at, to->name, to->count, json_array_size(list));
+    SQ_FAIL_IF(json_array_size(list) != to->count, err, SQ_ERR_SHAPE,
+               "rule %s, case %zu: %s needs %zu integers, got %zu", r->name, at, to->name,
+               to->count, json_array_size(list));
     for (size_t i = 0; i < to->count; i++) {
         const json_t *x = json_array_get(list, i);
-        if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) > most)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "rule %s, case %zu: %s[%zu] is no integer in 0..%lld",
-                           r->name, at, to->name, i, (long long)most);
+        SQ_FAIL_IF(!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) > most,
+                   err, SQ_ERR_RANGE, "rule %s, case %zu: %s[%zu] is no integer in 0..%lld",
+                   r->name, at, to->name, i, (long long)most);
         sq_vector_put(to, at, i, (uint32_t)json_integer_value(x));
     }
     return SQ_OK;
@@ -159,15 +150,13 @@ static enum sq_status read_line(struct sq_answers *a, const struct sq_vectors *v
     uint64_t at = 0;
     SQ_TRY(sq_json_string(line, what, "rule", &name, err));
     const size_t i = name ? find_rule(v, name) : v->n_rules;
-    if (i == v->n_rules)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: rule \"%.40s\" is none of this suite", what,
-                       name ? name : "");
+    SQ_FAIL_IF(i == v->n_rules, err, SQ_ERR_RANGE, "%s: rule \"%.40s\" is none of this suite", what,
+               name ? name : "");
     const struct sq_vector_rule *r = &v->rule[i];
     SQ_TRY(sq_json_uint(line, what, "case", 0, r->n - 1, UINT64_MAX, &at, err));
     const json_t *out = json_object_get(line, "out");
-    if (!json_is_object(out))
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: rule %s, case %zu has no object \"out\"", what,
-                       r->name, (size_t)at);
+    SQ_FAIL_IF(!json_is_object(out), err, SQ_ERR_SHAPE,
+               "%s: rule %s, case %zu has no object \"out\"", what, r->name, (size_t)at);
     for (size_t f = r->n_in; f < r->n_fields; f++)
         SQ_TRY(read_field(r, at, out, &a->rule[i].answer[f], err));
     a->rule[i].is_answered[at] = 1;
@@ -180,24 +169,22 @@ static enum sq_status read_lines(struct sq_answers *a, const struct sq_vectors *
                                  struct sq_error *err)
 {
     SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
-    enum sq_status status = SQ_OK;
     char what[64];
     size_t number = 0;
     SQ_TRY(sq_file_map_text(path, ANSWERS_MAX_NBYTES, &map, err));
     const char *at = map.data ? (const char *)map.data : "", *const end = at + map.nbytes;
-    while (at < end && status == SQ_OK) {
+    while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         const size_t n = (size_t)((stop ? stop : end) - at);
-        json_t *line = NULL;
+        json_auto_t *line = NULL;
         snprintf(what, sizeof what, "answers, line %zu", ++number);
         if (n > 0) {
-            status = sq_json_parse(what, at, n, &line, err);
-            SQ_THEN(status, read_line(a, v, what, line, err));
-            json_decref(line);
+            SQ_TRY(sq_json_parse(what, at, n, &line, err));
+            SQ_TRY(read_line(a, v, what, line, err));
         }
         at += n + 1;
     }
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status read_tensors(struct sq_answers *a, const struct sq_vectors *v,
@@ -214,9 +201,9 @@ static enum sq_status read_tensors(struct sq_answers *a, const struct sq_vectors
             if (!t)
                 continue;
             const size_t nbytes = r->n * to->count * sq_dtype_nbytes(to->dtype);
-            if (t->dtype != to->dtype || t->nbytes != nbytes)
-                return SQ_FAIL(err, SQ_ERR_SHAPE, "answers: tensor %s needs %s [%zu][%zu]", name,
-                               sq_dtype_name(to->dtype), r->n, to->count);
+            SQ_FAIL_IF(t->dtype != to->dtype || t->nbytes != nbytes, err, SQ_ERR_SHAPE,
+                       "answers: tensor %s needs %s [%zu][%zu]", name, sq_dtype_name(to->dtype),
+                       r->n, to->count);
             memcpy(to->data, t->data, nbytes);
             n_found++;
         }
@@ -241,25 +228,23 @@ static void judge(const struct sq_vector_rule *r, struct sq_vector_verdict *d)
     }
 }
 
-enum sq_status sq_answers_read(struct sq_answers *a, const struct sq_vectors *v, const char *path,
+static enum sq_status read_all(struct sq_answers *a, const struct sq_vectors *v, const char *path,
                                struct sq_error *err)
 {
     const size_t len = strlen(path);
-    struct sq_safetensors st;
-    enum sq_status status = open_answers(a, v, err);
-    if (status == SQ_OK && len > 12 && strcmp(path + len - 12, ".safetensors") == 0) {
-        status = sq_safetensors_open(&st, path, err);
-        if (status == SQ_OK) {
-            status = read_tensors(a, v, &st, err);
-            sq_safetensors_close(&st);
-        }
-    } else if (status == SQ_OK) {
-        status = read_lines(a, v, path, err);
-    }
-    if (status != SQ_OK) {
-        sq_answers_free(a);
-        return status;
-    }
+    SQ_CLOSED(sq_safetensors_close) struct sq_safetensors st = {0};
+    SQ_TRY(open_answers(a, v, err));
+    if (len <= 12 || strcmp(path + len - 12, ".safetensors") != 0)
+        return read_lines(a, v, path, err);
+    SQ_TRY(sq_safetensors_open(&st, path, err));
+    return read_tensors(a, v, &st, err);
+}
+
+enum sq_status sq_answers_read(struct sq_answers *a, const struct sq_vectors *v, const char *path,
+                               struct sq_error *err)
+{
+    const enum sq_status status = read_all(a, v, path, err);
+    SQ_TRY(SQ_ELSE(status, sq_answers_free(a)));
     for (size_t i = 0; i < v->n_rules; i++)
         judge(&v->rule[i], &a->rule[i]);
     return SQ_OK;

@@ -10,7 +10,6 @@
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/io/sq_version.h"
 
-#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
 #define DIM_MAX (UINT64_C(1) << 31)
 
 // "layer" + "meta" -> "layer.meta"; "" + "meta" -> "meta". The caller frees; NULL without memory.
@@ -143,12 +142,9 @@ enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r,
                  : sq_safetensors_write(path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
     for (size_t i = 0; i < c.n_tensors; i++)
         free((void *)(uintptr_t)c.tensor[i].name);
-    for (size_t i = 0; i < c.n_pairs; i++) {
-        free((void *)(uintptr_t)c.pair[i].key);
-        free((void *)(uintptr_t)c.pair[i].value);
-    }
-    free(c.tensor);
-    free(c.pair);
+    for (size_t i = 0; i < c.n_pairs; i++)
+        SQ_FREE((void *)(uintptr_t)c.pair[i].key, (void *)(uintptr_t)c.pair[i].value);
+    SQ_FREE(c.tensor, c.pair);
     return status;
 }
 
@@ -176,9 +172,9 @@ static enum sq_status format_of(const struct sq_safetensors *st, const struct sq
         return SQ_OK;
     }
     SQ_TRY(sq_format_described(text, strlen(text), "metadata description", f, err));
-    if (!system_of(st) || strcmp((*f)->name, system_of(st)) != 0)
-        return DAMAGED("metadata system = %.31s, its description has the name %s",
-                       system_of(st) ? system_of(st) : "(missing)", (*f)->name);
+    SQ_FAIL_IF(!system_of(st) || strcmp((*f)->name, system_of(st)) != 0, err, SQ_ERR_DAMAGED,
+               "metadata system = %.31s, its description has the name %s",
+               system_of(st) ? system_of(st) : "(missing)", (*f)->name);
     return SQ_OK;
 }
 
@@ -191,15 +187,14 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *p
     SQ_NEED(full, err, "metadata");
     const char *text = sq_safetensors_metadata(st, full);
     free(full);
-    if (!text)
-        return DAMAGED("metadata %s of '%.60s' is missing", key, prefix);
+    SQ_FAIL_IF(!text, err, SQ_ERR_DAMAGED, "metadata %s of '%.60s' is missing", key, prefix);
     const size_t len = strspn(text, "0123456789");
     uint64_t v = 0;
     for (size_t i = 0; i < len && i < 11; i++)
         v = 10 * v + (uint64_t)(text[i] - '0');
-    if (len == 0 || len > 10 || text[len] != '\0' || v < min || v > max)
-        return DAMAGED("metadata %s of '%.60s' is no number in %" PRIu64 "..%" PRIu64, key, prefix,
-                       min, max);
+    SQ_FAIL_IF(len == 0 || len > 10 || text[len] != '\0' || v < min || v > max, err, SQ_ERR_DAMAGED,
+               "metadata %s of '%.60s' is no number in %" PRIu64 "..%" PRIu64, key, prefix, min,
+               max);
     *value = v;
     return SQ_OK;
 }
@@ -214,8 +209,9 @@ static enum sq_status read_smooth(const struct sq_safetensors *st, struct sq_rec
         return SQ_OK;
     r->is_smooth = true;
     r->alpha = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
-    if (!r->format->values->has_smoothing || !end || *end || !(r->alpha >= 0 && r->alpha <= 1))
-        return DAMAGED("metadata smooth = %.20s, need 0..1, of a format that has it", text);
+    SQ_FAIL_IF(
+        !r->format->values->has_smoothing || !end || *end || !(r->alpha >= 0 && r->alpha <= 1), err,
+        SQ_ERR_DAMAGED, "metadata smooth = %.20s, need 0..1, of a format that has it", text);
     return SQ_OK;
 }
 
@@ -225,12 +221,10 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
     const char *version = sq_safetensors_metadata(st, "version");
     struct sq_metadata_value value[SQ_VALUES_MAX];
     *r = (struct sq_recipe){0};
-    if (!sq_weight_file_is(st))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata system = %.20s is not known",
-                       system_of(st) ? system_of(st) : "(missing)");
-    if (!version || strcmp(version, "1") != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata version = %.20s, need 1",
-                       version ? version : "(missing)");
+    SQ_FAIL_IF(!sq_weight_file_is(st), err, SQ_ERR_UNSUPPORTED,
+               "metadata system = %.20s is not known", system_of(st) ? system_of(st) : "(missing)");
+    SQ_FAIL_IF(!version || strcmp(version, "1") != 0, err, SQ_ERR_UNSUPPORTED,
+               "metadata version = %.20s, need 1", version ? version : "(missing)");
     const struct sq_format_ops *ops;
     SQ_TRY(format_of(st, &ops, err));
     *r = sq_recipe_of(ops);
@@ -271,10 +265,9 @@ static enum sq_status read_entry(const struct sq_weight_file *f, struct sq_weigh
     SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
     SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
     const size_t padded = sq_recipe_padded(&f->recipe, k_orig);
-    if (k != padded)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu",
-                       e->name, k, k_orig, padded);
+    SQ_FAIL_IF(k != padded, err, SQ_ERR_SHAPE,
+               "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu", e->name, k,
+               k_orig, padded);
     e->n = n;
     e->k = k;
     e->k_orig = k_orig;
@@ -316,7 +309,7 @@ static enum sq_status count_tensors(struct sq_weight_file *f, struct sq_error *e
         if (e)
             (*e)->n_tensors++;
         else
-            return DAMAGED("tensor '%.80s' belongs to no layer", name);
+            return SQ_FAIL(err, SQ_ERR_DAMAGED, "tensor '%.80s' belongs to no layer", name);
     }
     return SQ_OK;
 }
@@ -334,7 +327,8 @@ static enum sq_status read_entries(struct sq_weight_file *f, struct sq_error *er
         SQ_NEED(e->name, err, "a name");
         SQ_TRY(read_entry(f, e, err));
     }
-    return f->n_layers > 0 ? count_tensors(f, err) : DAMAGED("the file holds no layer");
+    return f->n_layers > 0 ? count_tensors(f, err)
+                           : SQ_FAIL(err, SQ_ERR_DAMAGED, "the file holds no layer");
 }
 
 enum sq_status sq_weight_file_open(struct sq_weight_file *f, const char *path, struct sq_error *err)
@@ -352,9 +346,7 @@ enum sq_status sq_weight_file_adopt(struct sq_weight_file *f, struct sq_safetens
     *st = (struct sq_safetensors){0};
     enum sq_status status = read_recipe(&f->st, &f->recipe, err);
     SQ_THEN(status, read_entries(f, err));
-    if (status != SQ_OK)
-        sq_weight_file_close(f);
-    return status;
+    return SQ_ELSE(status, sq_weight_file_close(f));
 }
 
 void sq_weight_file_close(struct sq_weight_file *f)
@@ -375,9 +367,8 @@ static enum sq_status load_sigma(struct sq_quant_layer *q, const struct sq_part_
     SQ_NEED(q->sigma, err, "%zu channels", q->k_orig);
     memcpy(q->sigma, t->data, t->nbytes);
     for (size_t i = 0; i < q->k_orig; i++)
-        if (!sq_scale_is_valid(q->sigma[i]))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "sigma[%zu] = %g, need finite and > 0", i,
-                           (double)q->sigma[i]);
+        SQ_FAIL_IF(!sq_scale_is_valid(q->sigma[i]), err, SQ_ERR_SCALE,
+                   "sigma[%zu] = %g, need finite and > 0", i, (double)q->sigma[i]);
     return SQ_OK;
 }
 
@@ -401,6 +392,6 @@ enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
     if (e->n_tensors == sq_layer_parts(q, part))
         return SQ_OK;
     sq_quant_layer_free(q);
-    return DAMAGED("layer '%.60s' has %zu tensors, more than its format knows", e->name,
-                   e->n_tensors);
+    return SQ_FAIL(err, SQ_ERR_DAMAGED, "layer '%.60s' has %zu tensors, more than its format knows",
+                   e->name, e->n_tensors);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/gqsa/sq_gqsa_quant.h"
 #include "models/number/sq_half.h"
@@ -24,11 +23,10 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
 {
     const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
-    if (r->group < 4 || r->group > 128)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "group = %u, need 4..128 for gqsa", r->group);
-    if (!(o->sparsity >= 0 && o->sparsity < 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for gqsa",
-                       o->sparsity);
+    SQ_FAIL_IF(r->group < 4 || r->group > 128, err, SQ_ERR_RANGE,
+               "group = %u, need 4..128 for gqsa", r->group);
+    SQ_FAIL_IF(!(o->sparsity >= 0 && o->sparsity < 1), err, SQ_ERR_RANGE,
+               "sparsity = %g, need 0 <= sparsity < 1 for gqsa", o->sparsity);
     return SQ_OK;
 }
 
@@ -88,35 +86,25 @@ static void gqsa_free(void *context)
     struct state *s = context;
     if (!s)
         return;
-    free(s->m.row_index);
-    free(s->m.groups);
-    free(s->m.codes);
-    free(s->m.scale);
-    free(s->m.zero);
-    free(s->zeros);
-    free(s->cells.cells);
-    free(s);
+    SQ_FREE(s->m.row_index, s->m.groups, s->m.codes, s->m.scale, s->m.zero, s->zeros,
+            s->cells.cells, s);
 }
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const unsigned g = r->group;
-    if (!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 or 16 for gqsa",
-                       r->act.low_bits);
-    if (bits_of(r) == 16 && !r->is_act_f16)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "act-bits = %u, need 16 beside weights of 16 bits for gqsa",
-                       r->act.low_bits);
-    if (g < 4 || g > 128 || (g & (g - 1)) != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
-    if (!(o->sparsity >= 0 && o->sparsity <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..1", o->sparsity);
-    if ((unsigned)o->prune > SQ_PRUNE_SPARSEGPT)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "prune = %s, need magnitude, wanda or sparsegpt for gqsa",
-                       o->prune == SQ_PRUNE_NONE ? "none" : "unknown");
+    SQ_FAIL_IF(!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8), err,
+               SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 or 16 for gqsa", r->act.low_bits);
+    SQ_FAIL_IF(bits_of(r) == 16 && !r->is_act_f16, err, SQ_ERR_UNSUPPORTED,
+               "act-bits = %u, need 16 beside weights of 16 bits for gqsa", r->act.low_bits);
+    SQ_FAIL_IF(g < 4 || g > 128 || (g & (g - 1)) != 0, err, SQ_ERR_UNSUPPORTED,
+               "group = %u, need 4, 8, 16, 32, 64 or 128", g);
+    SQ_FAIL_IF(!(o->sparsity >= 0 && o->sparsity <= 1), err, SQ_ERR_RANGE,
+               "sparsity = %g, need 0..1", o->sparsity);
+    SQ_FAIL_IF((unsigned)o->prune > SQ_PRUNE_SPARSEGPT, err, SQ_ERR_UNSUPPORTED,
+               "prune = %s, need magnitude, wanda or sparsegpt for gqsa",
+               o->prune == SQ_PRUNE_NONE ? "none" : "unknown");
     return SQ_OK;
 }
 
@@ -191,10 +179,10 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     if (!sq_given_text(given, "prune"))
         sq_gqsa_set(r)->prune =
             r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
-    if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
-        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
-    if (sq_given_text(given, "score") && sq_gqsa_recipe(r)->prune != SQ_PRUNE_SPARSEGPT)
-        return SQ_FAIL(err, SQ_ERR_ARG, "score needs --prune sparsegpt");
+    SQ_FAIL_IF(sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR,
+               err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
+    SQ_FAIL_IF(sq_given_text(given, "score") && sq_gqsa_recipe(r)->prune != SQ_PRUNE_SPARSEGPT, err,
+               SQ_ERR_ARG, "score needs --prune sparsegpt");
     return SQ_OK;
 }
 
@@ -296,20 +284,15 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     const enum sq_gqsa_method method = r->algorithm == SQ_ALGORITHM_LITE   ? SQ_GQSA_LITE
                                        : r->algorithm == SQ_ALGORITHM_GPTQ ? SQ_GQSA_SEQUENTIAL
                                                                            : SQ_GQSA_RTN;
-    uint8_t *is_kept = malloc(n * columns);
-    struct state *s = NULL;
-    enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : SQ_NO_LAYER(err, n, k);
-    if (status == SQ_OK) {
-        *state = s = state_new(r, n, k, sq_gqsa_count(is_kept, n, columns));
-        status = s ? sq_gqsa_check_shape(&s->m, err) : SQ_NO_LAYER(err, n, k);
-    }
-    if (status == SQ_OK) {
-        sq_gqsa_set_groups(&s->m, is_kept);
-        status = sq_gqsa_encode(&s->m, w, method, in->calibration, in->factor, err);
-    }
-    free(is_kept);
-    SQ_THEN(status, finish(s, r, err));
-    return status;
+    SQ_FREED uint8_t *is_kept = malloc(n * columns);
+    SQ_NEED_LAYER(is_kept, err, n, k);
+    SQ_TRY(choose(r, w, n, k, in, is_kept, err));
+    struct state *const s = *state = state_new(r, n, k, sq_gqsa_count(is_kept, n, columns));
+    SQ_NEED_LAYER(s, err, n, k);
+    SQ_TRY(sq_gqsa_check_shape(&s->m, err));
+    sq_gqsa_set_groups(&s->m, is_kept);
+    SQ_TRY(sq_gqsa_encode(&s->m, w, method, in->calibration, in->factor, err));
+    return finish(s, r, err);
 }
 
 // ---- multiplying ----------------------------------------------------------------------------
@@ -441,17 +424,17 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
 {
     const struct sq_gqsa *m = &((const struct state *)state)->m;
     SQ_FREED uint32_t *nnz = row_counts(m);
-    enum sq_status status = nnz ? SQ_OK : SQ_NO_LAYER(err, m->n, m->k);
+    SQ_NEED_LAYER(nnz, err, m->n, m->k);
     *n = 1 + SQ_WORK_SPLITS;
-    for (unsigned kind = 0; status == SQ_OK && kind < SQ_WORK_SPLITS; kind++) {
+    for (unsigned kind = 0; kind < SQ_WORK_SPLITS; kind++) {
         struct sq_work_split s;
-        status = sq_work_split((enum sq_work_split_kind)kind, nnz, m->n, how->workers,
-                               how->tile_rows, &s, NULL, err);
+        SQ_TRY(sq_work_split((enum sq_work_split_kind)kind, nnz, m->n, how->workers, how->tile_rows,
+                             &s, NULL, err));
         figure[0] = (struct sq_figure){"ideal", (double)s.ideal};
         figure[1 + kind] = (struct sq_figure){sq_work_split_name((enum sq_work_split_kind)kind),
                                               (double)s.makespan};
     }
-    return status;
+    return SQ_OK;
 }
 
 // ---- files ----------------------------------------------------------------------------------

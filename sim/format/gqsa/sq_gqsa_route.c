@@ -5,7 +5,6 @@
 #include "models/core/sq_format.h"
 #include "models/core/sq_mac.h"
 #include "models/gqsa/sq_gqsa.h"
-#include "models/number/sq_fp.h"
 #include "sim/format/file/sq_trace.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_recipe.h"
@@ -144,10 +143,9 @@ static enum sq_status make_walk(struct sq_route_work *w, struct sq_error *err)
     SQ_TRY(take_kept(w->p, &k, err));
     for (size_t row = 0, end; row < n; row = end, n_walks++) {
         end = walk_end(&k, row, n);
-        if (end == row)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "%s: row %zu of %u groups, need at most %d",
-                           sq_path_tail(w->p->source), row, k.row_index[row + 1] - k.row_index[row],
-                           SQ_WALK_GROUPS_MAX);
+        SQ_FAIL_IF(end == row, err, SQ_ERR_RANGE, "%s: row %zu of %u groups, need at most %d",
+                   sq_path_tail(w->p->source), row, k.row_index[row + 1] - k.row_index[row],
+                   SQ_WALK_GROUPS_MAX);
         const size_t outputs = end - row + k.row_index[end] - k.row_index[row];
         c->max_outputs = outputs > c->max_outputs ? outputs : c->max_outputs;
         n_records += walk_records(&k, row, end);
@@ -353,10 +351,9 @@ static enum sq_status set_engine(struct sq_route_work *w, const struct kept *k,
     unsigned bits = 1;
     while (bits < ENGINE_GROUP_BITS_MAX && (size_t)1 << bits < groups)
         bits++;
-    if (w->p->n > ENGINE_ROWS_MAX || groups > (size_t)1 << bits)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu rows of %zu groups, need at most %d of %d",
-                       sq_path_tail(w->p->source), w->p->n, groups, ENGINE_ROWS_MAX,
-                       1 << ENGINE_GROUP_BITS_MAX);
+    SQ_FAIL_IF(w->p->n > ENGINE_ROWS_MAX || groups > (size_t)1 << bits, err, SQ_ERR_RANGE,
+               "%s: %zu rows of %zu groups, need at most %d of %d", sq_path_tail(w->p->source),
+               w->p->n, groups, ENGINE_ROWS_MAX, 1 << ENGINE_GROUP_BITS_MAX);
     sq_route_set(w, "Rows", w->array_rows);
     sq_route_set(w, "GroupLen", (unsigned)k->group);
     sq_route_set(w, "GroupW", bits);
@@ -430,13 +427,10 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, is
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const unsigned bits = sq_gqsa_recipe(r)->weight_bits;
-    if (bits != 0 && bits != 4)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "weight-bits = %u: the engine of gqsa has codes of 4 bits, need 4 in RTL",
-                       bits);
-    if (r->is_act_f16)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "act-bits = 16: no block multiplies binary16, need 8 in RTL");
+    SQ_FAIL_IF(bits != 0 && bits != 4, err, SQ_ERR_UNSUPPORTED,
+               "weight-bits = %u: the engine of gqsa has codes of 4 bits, need 4 in RTL", bits);
+    SQ_FAIL_IF(r->is_act_f16, err, SQ_ERR_UNSUPPORTED,
+               "act-bits = 16: no block multiplies binary16, need 8 in RTL");
     return SQ_OK;
 }
 

@@ -49,12 +49,10 @@ static void choose(const struct sq_recipe *r, struct sq_bs_format *f)
 static enum sq_status settle(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
-    if (!o->is_split && (o->is_power_of_two || o->is_by_maximum))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --codes split",
-                       o->is_power_of_two ? "step = pow2" : "step-by = maximum");
-    if (o->is_split && (o->is_high_block || o->element))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --codes sentinel",
-                       o->element ? "element = fp" : "high-scale = bank");
+    SQ_FAIL_IF(!o->is_split && (o->is_power_of_two || o->is_by_maximum), err, SQ_ERR_ARG,
+               "%s needs --codes split", o->is_power_of_two ? "step = pow2" : "step-by = maximum");
+    SQ_FAIL_IF(o->is_split && (o->is_high_block || o->element), err, SQ_ERR_ARG,
+               "%s needs --codes sentinel", o->element ? "element = fp" : "high-scale = bank");
     return SQ_OK;
 }
 

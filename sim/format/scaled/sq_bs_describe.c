@@ -571,16 +571,14 @@ enum sq_status sq_bs_describe(const void *text, size_t nbytes, const char *what,
 {
     struct reader r = {.what = sq_path_tail(what), .err = err};
     yaml_parser_t parser;
-    if (nbytes > SQ_BS_DESCRIPTION_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %zu bytes, need at most %d", r.what, nbytes,
-                       SQ_BS_DESCRIPTION_MAX);
-    if (is_no_tree(text, nbytes))
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "%.60s: need one document without anchors, aliases and tags", r.what);
+    SQ_FAIL_IF(nbytes > SQ_BS_DESCRIPTION_MAX, err, SQ_ERR_ARG, "%.60s: %zu bytes, need at most %d",
+               r.what, nbytes, SQ_BS_DESCRIPTION_MAX);
+    SQ_FAIL_IF(is_no_tree(text, nbytes), err, SQ_ERR_ARG,
+               "%.60s: need one document without anchors, aliases and tags", r.what);
     if (!yaml_parser_initialize(&parser))
         return SQ_NO_MEMORY(err, "%.60s", r.what);
     yaml_parser_set_input_string(&parser, text, nbytes);
-    enum sq_status status = SQ_OK;
+    enum sq_status status;
     if (!yaml_parser_load(&parser, &r.document)) {
         status = SQ_FAIL(err, SQ_ERR_ARG, "%.60s: line %zu: no YAML: %.80s", r.what,
                          parser.problem_mark.line + 1, parser.problem ? parser.problem : "");
@@ -648,8 +646,7 @@ enum sq_status sq_format_described(const char *text, size_t nbytes, const char *
     enum sq_status status = one && copy ? sq_bs_describe(text, nbytes, what, &one->d, err)
                                         : SQ_NO_MEMORY(err, "a format");
     if (status != SQ_OK) {
-        free(one);
-        free(copy);
+        SQ_FREE(one, copy);
         return status;
     }
     memcpy(copy, text, nbytes);
@@ -659,8 +656,7 @@ enum sq_status sq_format_described(const char *text, size_t nbytes, const char *
     fill(one);
     status = sq_format_add(&one->ops, err);
     if (status != SQ_OK) {
-        free(copy);
-        free(one);
+        SQ_FREE(copy, one);
         return status;
     }
     one->next = all;
@@ -703,9 +699,8 @@ static enum sq_status put(char **text, const char *what, const char *path, const
     char *to = NULL;
     size_t nbytes = strlen(*text);
     for (const char *c = *text; *c; c++)
-        if ((unsigned char)*c >= 0x80)
-            return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: other values are only put into ASCII texts",
-                           r.what);
+        SQ_FAIL_IF((unsigned char)*c >= 0x80, err, SQ_ERR_ARG,
+                   "%.60s: other values are only put into ASCII texts", r.what);
     if (!yaml_parser_initialize(&parser))
         return SQ_NO_MEMORY(err, "%.60s", r.what);
     yaml_parser_set_input_string(&parser, (const unsigned char *)*text, nbytes);
@@ -720,8 +715,7 @@ static enum sq_status put(char **text, const char *what, const char *path, const
     if (is_loaded)
         yaml_document_delete(&r.document);
     yaml_parser_delete(&parser);
-    if (!n)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s has no value at %.40s", r.what, path);
+    SQ_FAIL_IF(!n, err, SQ_ERR_ARG, "%.60s has no value at %.40s", r.what, path);
     SQ_NEED(to, err, "%.60s", r.what);
     free(*text);
     *text = to;
@@ -735,13 +729,13 @@ static enum sq_status put_set(char **text, const char *what, const char *set, si
     char path[TEXT], value[TEXT], name[TEXT];
     const char *const equals = memchr(set, '=', len);
     const size_t n = equals ? (size_t)(equals - set) : 0;
-    if (n == 0 || n >= TEXT || len - n - 1 == 0 || len - n - 1 >= TEXT / 2)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: @%.40s, need @KEY=VALUE", sq_path_tail(what), set);
+    SQ_FAIL_IF(n == 0 || n >= TEXT || len - n - 1 == 0 || len - n - 1 >= TEXT / 2, err, SQ_ERR_ARG,
+               "%.60s: @%.40s, need @KEY=VALUE", sq_path_tail(what), set);
     snprintf(path, sizeof path, "%.*s", (int)n, set);
     snprintf(value, sizeof value, "%.*s", (int)(len - n - 1), equals + 1);
-    if (strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_.+- /()") != strlen(value))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %s = %s, need a word or a number",
-                       sq_path_tail(what), path, value);
+    SQ_FAIL_IF(strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_.+- /()") != strlen(value), err,
+               SQ_ERR_ARG, "%.60s: %s = %s, need a word or a number", sq_path_tail(what), path,
+               value);
     const char *const dot = strrchr(path, '.');
     snprintf(name, sizeof name, "_%.30s_%.39s", dot ? dot + 1 : path, value);
     for (char *c = name; *c; c++)
@@ -768,9 +762,7 @@ static enum sq_status open_file(const char *path, const char *sets, const struct
         status = put_set(&text, path, sets + 1, len, err);
         sets += len + 1;
     }
-    if (status == SQ_OK)
-        status = sq_format_described(text, strlen(text), path, f, err);
-    return status;
+    return status == SQ_OK ? sq_format_described(text, strlen(text), path, f, err) : status;
 }
 
 enum sq_status sq_format_named(const char *name, const char *home, const struct sq_format_ops **f,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/scaled/sq_scaled.h"
 #include "sim/block/scaled/sq_scaled_codes.h"
 #include "sim/format/sq_format_unit.h"
 
@@ -69,9 +68,8 @@ enum sq_status sq_bs_sum_of(const struct sq_recipe *r, struct sq_sum_rule *rule,
     SQ_TRY(sq_sum_device_named(sq_sum_choice[o->sum], &d, err));
     const char *const type = f.table ? "a described grid" : sq_element_name(f.element);
     const struct sq_sum_rule *const of = sq_sum_device_rule(&d, type);
-    if (!of)
-        return SQ_FAIL(err, SQ_ERR_ARG, "sum = %s: it has no sums of %s, need a device that has",
-                       d.name, type);
+    SQ_FAIL_IF(!of, err, SQ_ERR_ARG, "sum = %s: it has no sums of %s, need a device that has",
+               d.name, type);
     *rule = *of;
     return SQ_OK;
 }
@@ -86,43 +84,41 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
     r->act = (struct sq_grid){SQ_GRID_DENSE, 0, sq_bs_code_bits(&f)};
     if (scope == SQ_IN_FILE)
         return SQ_OK;
-    if (o->like && (r->algorithm == SQ_ALGORITHM_GPTQ || o->scale_by != SQ_BS_BY_LARGEST ||
-                    o->rule != SQ_BS_OCP || r->operand == SQ_OPERAND_ACT))
-        return SQ_FAIL(err, SQ_ERR_ARG, "like = %s: it decides how weights are encoded, need no %s",
-                       sq_bs_like_choice[o->like],
-                       r->algorithm == SQ_ALGORITHM_GPTQ ? "--algorithm gptq"
-                       : o->scale_by != SQ_BS_BY_LARGEST ? "--scale-by"
-                       : o->rule != SQ_BS_OCP            ? "--rule"
-                                                         : "--operand act");
+    SQ_FAIL_IF(o->like && (r->algorithm == SQ_ALGORITHM_GPTQ || o->scale_by != SQ_BS_BY_LARGEST ||
+                           o->rule != SQ_BS_OCP || r->operand == SQ_OPERAND_ACT),
+               err, SQ_ERR_ARG, "like = %s: it decides how weights are encoded, need no %s",
+               sq_bs_like_choice[o->like],
+               r->algorithm == SQ_ALGORITHM_GPTQ ? "--algorithm gptq"
+               : o->scale_by != SQ_BS_BY_LARGEST ? "--scale-by"
+               : o->rule != SQ_BS_OCP            ? "--rule"
+                                                 : "--operand act");
     struct sq_sum_rule rule;
     SQ_TRY(sq_bs_sum_of(r, &rule, err));
-    if (rule.kept && r->operand != SQ_OPERAND_BOTH)
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s = %s: it adds products of codes, need --operand both",
-                       o->sum ? "sum" : "accumulate",
-                       o->sum ? sq_sum_choice[o->sum] : sq_bs_accumulate_choice[o->accumulate]);
-    if (o->sum && o->accumulate)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "sum = %s: it says how products are summed, need no --accumulate",
-                       sq_sum_choice[o->sum]);
-    if (!o->accumulate && sq_given_text(given, "chunk"))
-        return SQ_FAIL(err, SQ_ERR_ARG, "chunk needs --accumulate");
+    SQ_FAIL_IF(rule.kept && r->operand != SQ_OPERAND_BOTH, err, SQ_ERR_ARG,
+               "%s = %s: it adds products of codes, need --operand both",
+               o->sum ? "sum" : "accumulate",
+               o->sum ? sq_sum_choice[o->sum] : sq_bs_accumulate_choice[o->accumulate]);
+    SQ_FAIL_IF(o->sum && o->accumulate, err, SQ_ERR_ARG,
+               "sum = %s: it says how products are summed, need no --accumulate",
+               sq_sum_choice[o->sum]);
+    SQ_FAIL_IF(!o->accumulate && sq_given_text(given, "chunk"), err, SQ_ERR_ARG,
+               "chunk needs --accumulate");
     if (!o->accumulate)
         sq_bs_set(r)->chunk = 0;
-    if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
-        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
-    if (r->operand == SQ_OPERAND_ACT &&
-        (r->algorithm == SQ_ALGORITHM_GPTQ || scope == SQ_IN_QUANTIZE))
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
-    if (r->is_smooth &&
-        (o->act_scale == SQ_BS_ACT_STATIC || (r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation)))
-        return SQ_FAIL(err, SQ_ERR_ARG, "smooth does not go with %s",
-                       o->act_scale == SQ_BS_ACT_STATIC ? "--act-scale static"
-                                                        : "--rotate and GPTQ");
-    if (r->operand == SQ_OPERAND_WEIGHTS && scope == SQ_IN_RUN)
-        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: no unit takes activations as they are");
-    if (r->operand == SQ_OPERAND_WEIGHTS && o->act_scale != SQ_BS_ACT_TOKEN)
-        return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = %s: --operand weights leaves activations",
-                       sq_bs_act_scale_choice[o->act_scale]);
+    SQ_FAIL_IF(sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ, err,
+               SQ_ERR_ARG, "percdamp needs --algorithm gptq");
+    SQ_FAIL_IF(r->operand == SQ_OPERAND_ACT &&
+                   (r->algorithm == SQ_ALGORITHM_GPTQ || scope == SQ_IN_QUANTIZE),
+               err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
+    SQ_FAIL_IF(r->is_smooth && (o->act_scale == SQ_BS_ACT_STATIC ||
+                                (r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation)),
+               err, SQ_ERR_ARG, "smooth does not go with %s",
+               o->act_scale == SQ_BS_ACT_STATIC ? "--act-scale static" : "--rotate and GPTQ");
+    SQ_FAIL_IF(r->operand == SQ_OPERAND_WEIGHTS && scope == SQ_IN_RUN, err, SQ_ERR_ARG,
+               "operand = weights: no unit takes activations as they are");
+    SQ_FAIL_IF(r->operand == SQ_OPERAND_WEIGHTS && o->act_scale != SQ_BS_ACT_TOKEN, err, SQ_ERR_ARG,
+               "act-scale = %s: --operand weights leaves activations",
+               sq_bs_act_scale_choice[o->act_scale]);
     return variant_of(r)->settle ? variant_of(r)->settle(r, err) : SQ_OK;
 }
 
@@ -140,12 +136,11 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
     const struct sq_bs_format f = sq_bs_of(r);
-    if (r->operand > SQ_OPERAND_ACT || o->act_scale > SQ_BS_ACT_TOKEN2)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..2",
-                       r->operand, o->act_scale);
-    if (o->rotation > SQ_BS_ROTATE_16_INTEGER)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..%u", o->rotation,
-                       SQ_BS_ROTATE_16_INTEGER);
+    SQ_FAIL_IF(r->operand > SQ_OPERAND_ACT || o->act_scale > SQ_BS_ACT_TOKEN2, err,
+               SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..2", r->operand,
+               o->act_scale);
+    SQ_FAIL_IF(o->rotation > SQ_BS_ROTATE_16_INTEGER, err, SQ_ERR_UNSUPPORTED,
+               "rotate = %u, need 0..%u", o->rotation, SQ_BS_ROTATE_16_INTEGER);
     SQ_TRY(sq_bs_check(&f, err));
     if (f.table && f.table->zero > SQ_BS_ZERO_INT && r->operand == SQ_OPERAND_BOTH)
         return SQ_FAIL(
@@ -154,9 +149,8 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
             "weights or act",
             f.table->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
     SQ_TRY(sq_bs_like_check(&f, (enum sq_bs_like)o->like, err));
-    if (o->rotation && f.block % sq_bs_rotation_of(r) != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need a divisor of the block of %u",
-                       sq_bs_rotation_of(r), f.block);
+    SQ_FAIL_IF(o->rotation && f.block % sq_bs_rotation_of(r) != 0, err, SQ_ERR_UNSUPPORTED,
+               "rotate = %u, need a divisor of the block of %u", sq_bs_rotation_of(r), f.block);
     return SQ_OK;
 }
 

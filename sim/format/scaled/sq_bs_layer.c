@@ -30,13 +30,9 @@ struct state {
 
 void sq_bs_rows_free(struct sq_bs *c)
 {
-    free(c->code);
-    free(c->high);
-    free(c->is_high);
-    free(c->sub);
+    SQ_FREE(c->code, c->high, c->is_high, c->sub);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
-        free(c->scale[p]);
-        free(c->global[p]);
+        SQ_FREE(c->scale[p], c->global[p]);
     }
 }
 
@@ -70,8 +66,7 @@ static void layer_free(void *state)
     if (!s)
         return;
     sq_bs_rows_free(&s->w);
-    free(s->values);
-    free(s->panels);
+    SQ_FREE(s->values, s->panels);
     for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
         free(s->stream[i]);
     free(s);
@@ -122,17 +117,12 @@ static enum sq_status encode_gptq(struct state *s, const float *w, const struct 
                                   double percdamp, struct sq_error *err)
 {
     SQ_CLOSED(sq_calibration_free) struct sq_calibration turned_inputs = {0};
-    struct sq_factor factor = {0};
+    SQ_CLOSED(sq_factor_free) struct sq_factor factor = {0};
     if (!s->rotation)
         return sq_bs_gptq_encode(&s->w, w, in->factor, err);
-    enum sq_status status =
-        sq_bs_rotate_calibration(in->calibration, s->w.k, s->rotation, &turned_inputs, err);
-    if (status == SQ_OK)
-        status = sq_factor_init(&factor, &turned_inputs, NULL, percdamp, err);
-    if (status == SQ_OK)
-        status = sq_bs_gptq_encode(&s->w, w, &factor, err);
-    sq_factor_free(&factor);
-    return status;
+    SQ_TRY(sq_bs_rotate_calibration(in->calibration, s->w.k, s->rotation, &turned_inputs, err));
+    SQ_TRY(sq_factor_init(&factor, &turned_inputs, NULL, percdamp, err));
+    return sq_bs_gptq_encode(&s->w, w, &factor, err);
 }
 
 // As another program does it.
@@ -239,9 +229,9 @@ static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, 
 static enum sq_status keep(struct state *s, const float *w, struct sq_error *err)
 {
     for (size_t i = 0; i < s->w.n * s->w.k_orig; i++)
-        if (!isfinite(w[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number",
-                           i / s->w.k_orig, i % s->w.k_orig, (double)w[i]);
+        SQ_FAIL_IF(!isfinite(w[i]), err, SQ_ERR_NON_FINITE,
+                   "w[%zu][%zu] = %g, need a finite number", i / s->w.k_orig, i % s->w.k_orig,
+                   (double)w[i]);
     s->values = turned(w, s->w.n, s->w.k_orig, s->w.k, 0, false);
     return s->values ? SQ_OK : SQ_NO_LAYER(err, s->w.n, s->w.k);
 }
@@ -252,17 +242,15 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     struct state *const s = *state = state_new(r, n, k);
     SQ_FREED float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
     const float *from = rotated ? rotated : w;
-    enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : SQ_NO_LAYER(err, n, k);
-    if (status == SQ_OK && s->operand == SQ_OPERAND_ACT) {
-        status = keep(s, from, err);
-    } else if (status == SQ_OK) {
-        status = encode(s, r, from, in, err);
-        SQ_THEN(status, store(s, err));
-        SQ_THEN(status, finish(s, err));
+    SQ_NEED_LAYER(s && (rotated || !s->rotation), err, n, k);
+    if (s->operand == SQ_OPERAND_ACT) {
+        SQ_TRY(keep(s, from, err));
+    } else {
+        SQ_TRY(encode(s, r, from, in, err));
+        SQ_TRY(store(s, err));
+        SQ_TRY(finish(s, err));
     }
-    if (status == SQ_OK && s->is_act_static)
-        status = fix_act(s, in, k, err);
-    return status;
+    return s->is_act_static ? fix_act(s, in, k, err) : SQ_OK;
 }
 
 // ---- products -------------------------------------------------------------------------------
@@ -303,10 +291,9 @@ static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct s
     for (size_t i = 0; i < m * n; i++)
         n_bad |= y[i] != y[i];
     for (size_t i = 0; n_bad && i < m * n; i++)
-        if (isnan(y[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE,
-                           "y[%zu][%zu] is no number: its terms are beyond binary32, of both signs",
-                           i / n, i % n);
+        SQ_FAIL_IF(isnan(y[i]), err, SQ_ERR_NON_FINITE,
+                   "y[%zu][%zu] is no number: its terms are beyond binary32, of both signs", i / n,
+                   i % n);
     return SQ_OK;
 }
 
@@ -390,9 +377,8 @@ static enum sq_status multiply_plain(const struct state *s, const float *x, size
 {
     const size_t k = s->w.k;
     for (size_t i = 0; i < m * k; i++)
-        if (!isfinite(x[i]))
-            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
-                           i % k, (double)x[i]);
+        SQ_FAIL_IF(!isfinite(x[i]), err, SQ_ERR_NON_FINITE,
+                   "x[%zu][%zu] = %g, need a finite number", i / k, i % k, (double)x[i]);
     SQ_TRY(multiply_values(s, x, m, y, err));
     return check_numbers(y, m, s->w.n, err);
 }
@@ -514,9 +500,8 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
             w->global[p][row] = w->global[p][0];
     SQ_TRY(sq_bs_check_scales(w, err));
     for (unsigned p = 0; s->is_act_static && p < sq_bs_n_parts(&w->f); p++)
-        if (!sq_scale_is_valid(s->act_global[p]))
-            return SQ_FAIL(err, SQ_ERR_SCALE, "act_global[%u] = %g, need finite and > 0", p,
-                           (double)s->act_global[p]);
+        SQ_FAIL_IF(!sq_scale_is_valid(s->act_global[p]), err, SQ_ERR_SCALE,
+                   "act_global[%u] = %g, need finite and > 0", p, (double)s->act_global[p]);
     for (size_t row = 0; row < w->n; row++) {
         const uint8_t *in[SQ_BS_STREAMS];
         for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++)

@@ -255,9 +255,9 @@ static enum sq_status make(struct sq_route_work *w, struct sq_error *err)
     const size_t of_rows = (w->p->m + rows - 1) / rows, of_cols = (w->p->n + cols - 1) / cols;
     const size_t tiles = w->is_diagonal ? 1 : of_rows;
     const size_t jobs = w->is_diagonal && of_rows > of_cols ? of_rows : of_cols;
-    if (blocks > UINT16_MAX || tiles > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu blocks, %zu tiles of tokens, need 1..%d",
-                       sq_path_tail(w->p->source), blocks, tiles, UINT16_MAX);
+    SQ_FAIL_IF(blocks > UINT16_MAX || tiles > UINT16_MAX, err, SQ_ERR_RANGE,
+               "%s: %zu blocks, %zu tiles of tokens, need 1..%d", sq_path_tail(w->p->source),
+               blocks, tiles, UINT16_MAX);
     w->stream->max_outputs = tiles * rows * cols / l.c.port_len;
     SQ_TRY(sq_route_begin(w, jobs, jobs * tiles * blocks, err));
     for (size_t g = 0; g < jobs; g++) {
@@ -317,22 +317,19 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, NU
 
 static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *err)
 {
-    if (r->operand != SQ_OPERAND_BOTH)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "operand = %s: no block multiplies binary32, need both in RTL",
-                       sq_bs_operand_choice[r->operand]);
-    if (sq_bs_recipe(r)->accumulate || sq_bs_recipe(r)->sum)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s = %s: blocks add as SPEC Q.7 has it, need spec in RTL",
-                       sq_bs_recipe(r)->sum ? "sum" : "accumulate",
-                       sq_bs_recipe(r)->sum ? sq_sum_choice[sq_bs_recipe(r)->sum]
-                                            : sq_bs_accumulate_choice[sq_bs_recipe(r)->accumulate]);
+    SQ_FAIL_IF(r->operand != SQ_OPERAND_BOTH, err, SQ_ERR_UNSUPPORTED,
+               "operand = %s: no block multiplies binary32, need both in RTL",
+               sq_bs_operand_choice[r->operand]);
+    SQ_FAIL_IF(sq_bs_recipe(r)->accumulate || sq_bs_recipe(r)->sum, err, SQ_ERR_UNSUPPORTED,
+               "%s = %s: blocks add as SPEC Q.7 has it, need spec in RTL",
+               sq_bs_recipe(r)->sum ? "sum" : "accumulate",
+               sq_bs_recipe(r)->sum ? sq_sum_choice[sq_bs_recipe(r)->sum]
+                                    : sq_bs_accumulate_choice[sq_bs_recipe(r)->accumulate]);
     SQ_TRY(sq_bs_hardware_check(r, err));
-    if (!has_engine(sq_bs_of(r).kind))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format = %s: no block multiplies codes of kind %s, need one of the kinds "
-                       "mx, plus, nv, four_six, sq, split, if4, razer, table",
-                       r->format->name, sq_bs_of(r).kind->name);
+    SQ_FAIL_IF(!has_engine(sq_bs_of(r).kind), err, SQ_ERR_UNSUPPORTED,
+               "format = %s: no block multiplies codes of kind %s, need one of the kinds "
+               "mx, plus, nv, four_six, sq, split, if4, razer, table",
+               r->format->name, sq_bs_of(r).kind->name);
     return SQ_OK;
 }
 
@@ -379,11 +376,11 @@ static enum sq_status put_x(struct sq_product *p, const struct sq_bs *a, const f
         for (size_t i = 0; i < k; i++) {
             float *const to = &over[t * a->k + i];
             *to = x[t * k + i] / a->global[part][t];
-            if (!p->is_shape &&
-                (sq_combine_round_bf16(*to) != *to || *to * a->global[part][t] != x[t * k + i]))
-                return SQ_FAIL(err, SQ_ERR_RANGE,
-                               "%s: x[%zu][%zu] = %g over its scale of %g is no bfloat16",
-                               p->source, t, i, (double)x[t * k + i], (double)a->global[part][t]);
+            SQ_FAIL_IF(!p->is_shape && (sq_combine_round_bf16(*to) != *to ||
+                                        *to * a->global[part][t] != x[t * k + i]),
+                       err, SQ_ERR_RANGE,
+                       "%s: x[%zu][%zu] = %g over its scale of %g is no bfloat16", p->source, t, i,
+                       (double)x[t * k + i], (double)a->global[part][t]);
         }
     sq_product_put(p, "x", SQ_F32, a->n * a->k, over);
     return SQ_OK;

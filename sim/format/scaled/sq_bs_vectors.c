@@ -539,19 +539,19 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
     const struct sq_bs_format format = sq_bs_of(recipe), *f = &format;
     struct maker m = {.f = f, .v = v, .rng = {seed}};
     SQ_TRY(sq_bs_hardware_check(recipe, err));
-    if (f->table && (sq_bs_scale_is_float(f->table->scale) || f->table->zero))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format = %s: vectors have scales of 8 bits, no blocks.0.scale = %s, and no "
-                       "blocks.0.zero",
-                       f->table->name, sq_bs_scale_name(f->table->scale));
+    SQ_FAIL_IF(f->table && (sq_bs_scale_is_float(f->table->scale) || f->table->zero), err,
+               SQ_ERR_UNSUPPORTED,
+               "format = %s: vectors have scales of 8 bits, no blocks.0.scale = %s, and no "
+               "blocks.0.zero",
+               f->table->name, sq_bs_scale_name(f->table->scale));
     for (unsigned c = 0; c < CODES; c++)
         for (unsigned i = 0; i < n_choices(f); i++) {
             m.is_code[0][i][c] = is_code(f, false, i, c);
             m.is_code[1][i][c] = !f->table && is_code(f, true, i, c);
         }
     memset(v, 0, sizeof *v);
-    if (sq_bs_recipe(recipe)->like)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "like: vectors are those of SPEC, need none");
+    SQ_FAIL_IF(sq_bs_recipe(recipe)->like, err, SQ_ERR_UNSUPPORTED,
+               "like: vectors are those of SPEC, need none");
     element_rules(&m, false);
     if (sq_bs_n_parts(f) == 2 && !m.failed)
         element_rules(&m, true);

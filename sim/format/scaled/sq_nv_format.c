@@ -30,20 +30,19 @@ static const struct sq_format_option chosen_options[] = {
 
 static enum sq_status settle_errors(const struct sq_recipe *r, struct sq_error *err)
 {
-    if (sq_bs_recipe(r)->errors == SQ_BS_ERRORS_INTEGER &&
-        sq_bs_recipe(r)->act_scale != SQ_BS_ACT_TOKEN2)
-        return SQ_FAIL(err, SQ_ERR_ARG, "errors = integer: needs --act-scale token2");
+    SQ_FAIL_IF(sq_bs_recipe(r)->errors == SQ_BS_ERRORS_INTEGER &&
+                   sq_bs_recipe(r)->act_scale != SQ_BS_ACT_TOKEN2,
+               err, SQ_ERR_ARG, "errors = integer: needs --act-scale token2");
     return SQ_OK;
 }
 
 static enum sq_status settle(const struct sq_recipe *r, struct sq_error *err)
 {
-    if (r->operand == SQ_OPERAND_ACT && sq_bs_recipe(r)->scale_by == SQ_BS_BY_WEIGHTS)
-        return SQ_FAIL(err, SQ_ERR_ARG, "scale-by = weights: --operand act leaves weights");
+    SQ_FAIL_IF(r->operand == SQ_OPERAND_ACT && sq_bs_recipe(r)->scale_by == SQ_BS_BY_WEIGHTS, err,
+               SQ_ERR_ARG, "scale-by = weights: --operand act leaves weights");
     if (sq_bs_recipe(r)->errors == SQ_BS_ERRORS_INTEGER) {
         const struct sq_bs_format f = sq_bs_act_of(r);
-        if (!f.is_searched)
-            return SQ_FAIL(err, SQ_ERR_ARG, "errors = integer: needs --scale-by error");
+        SQ_FAIL_IF(!f.is_searched, err, SQ_ERR_ARG, "errors = integer: needs --scale-by error");
         SQ_TRY(sq_bs_check(&f, err));
     }
     return settle_errors(r, err);

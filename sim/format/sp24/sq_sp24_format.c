@@ -28,14 +28,7 @@ static void sp24_free(void *context)
     struct state *s = context;
     if (!s)
         return;
-    free(s->m.value);
-    free(s->m.half);
-    free(s->packed);
-    free(s->m.meta);
-    free(s->m.scale);
-    free(s->dense);
-    free(s->cells.cells);
-    free(s);
+    SQ_FREE(s->m.value, s->m.half, s->packed, s->m.meta, s->m.scale, s->dense, s->cells.cells, s);
 }
 
 static unsigned bits_of(const struct sq_recipe *r)
@@ -48,23 +41,21 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_sp24_recipe *o = sq_sp24_recipe(r);
     const bool is_half = bits_of(r) == 16;
-    if (!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8 || is_half))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need %s for sp24", r->act.low_bits,
-                       is_half ? "16 beside weights of 16 bits" : "8 or 16");
-    if (is_half && r->group != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u: weights of 16 bits have no scales",
-                       r->group);
-    if (o->dense_fraction > 0 && (bits_of(r) != 8 || r->group != 0 || r->is_act_f16))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "dense-layers = %g needs 8 bits, a scale a row and activations of 8 bits",
-                       o->dense_fraction);
-    if ((unsigned)o->prune >= SQ_PRUNES)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = %u, need 0..%d", (unsigned)o->prune,
-                       SQ_PRUNES - 1);
-    if (o->prune == SQ_PRUNE_NONE && r->algorithm == SQ_ALGORITHM_GPTQ)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = none needs algorithm rtn");
-    if (!(o->dense_fraction >= 0 && o->dense_fraction <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "dense-layers = %g, need 0..1", o->dense_fraction);
+    SQ_FAIL_IF(!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8 || is_half),
+               err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need %s for sp24", r->act.low_bits,
+               is_half ? "16 beside weights of 16 bits" : "8 or 16");
+    SQ_FAIL_IF(is_half && r->group != 0, err, SQ_ERR_UNSUPPORTED,
+               "group = %u: weights of 16 bits have no scales", r->group);
+    SQ_FAIL_IF(o->dense_fraction > 0 && (bits_of(r) != 8 || r->group != 0 || r->is_act_f16), err,
+               SQ_ERR_UNSUPPORTED,
+               "dense-layers = %g needs 8 bits, a scale a row and activations of 8 bits",
+               o->dense_fraction);
+    SQ_FAIL_IF((unsigned)o->prune >= SQ_PRUNES, err, SQ_ERR_UNSUPPORTED, "prune = %u, need 0..%d",
+               (unsigned)o->prune, SQ_PRUNES - 1);
+    SQ_FAIL_IF(o->prune == SQ_PRUNE_NONE && r->algorithm == SQ_ALGORITHM_GPTQ, err,
+               SQ_ERR_UNSUPPORTED, "prune = none needs algorithm rtn");
+    SQ_FAIL_IF(!(o->dense_fraction >= 0 && o->dense_fraction <= 1), err, SQ_ERR_RANGE,
+               "dense-layers = %g, need 0..1", o->dense_fraction);
     return SQ_OK;
 }
 
@@ -132,8 +123,8 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     if (!sq_given_text(given, "prune"))
         sq_sp24_set(r)->prune =
             r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
-    if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
-        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
+    SQ_FAIL_IF(sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR,
+               err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
     return SQ_OK;
 }
 
@@ -222,9 +213,8 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    if (n == 0 || k == 0 || k % 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu: 2:4 needs K to be a multiple of 4", n,
-                       k);
+    SQ_FAIL_IF(n == 0 || k == 0 || k % 4 != 0, err, SQ_ERR_SHAPE,
+               "N x K = %zu x %zu: 2:4 needs K to be a multiple of 4", n, k);
     struct state *const s = *state = state_new(r, n, k, in->is_dense);
     SQ_TRY(s ? encode(s, r, w, in, err) : SQ_NO_LAYER(err, n, k));
     return finish(s, err);
@@ -236,8 +226,7 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
     const struct state *s = state;
     if (!r->is_act_f16)
         return sq_cells_apply(&s->cells, x, m, s->m.k_orig, r->act.low_bits, y, err);
-    if (s->dense)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = 16, need 8 beside dense layers");
+    SQ_FAIL_IF(s->dense, err, SQ_ERR_UNSUPPORTED, "act-bits = 16, need 8 beside dense layers");
     SQ_FREED float *tokens = malloc(m * s->m.k * sizeof *tokens);
     SQ_TRY(tokens ? sq_half_load(x, m, s->m.k_orig, s->m.k, tokens, err)
                   : SQ_NO_LAYER(err, m, s->m.k));
@@ -287,8 +276,7 @@ static enum sq_status tune(const void *state, struct sq_tune *t, struct sq_error
     const struct state *s = state;
     const struct sq_sp24 *m = &s->m;
     const size_t scales = sq_sp24_groups(m);
-    if (s->dense)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "a layer that stays dense is not trained");
+    SQ_FAIL_IF(s->dense, err, SQ_ERR_UNSUPPORTED, "a layer that stays dense is not trained");
     SQ_TRY(sq_tune_init(t, m->n, m->k_orig, m->n * scales, err));
     t->highest = scales ? sq_qmax(m->bits) : 0;
     t->lowest = -t->highest;
@@ -360,8 +348,8 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
     const struct sq_tensor *meta;
-    if (from->k_orig % 4 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", from->k_orig);
+    SQ_FAIL_IF(from->k_orig % 4 != 0, err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4",
+               from->k_orig);
     // A layer that stays dense has none; with other bits, or with groups, none does.
     const bool is_dense = bits_of(r) == 8 && r->group == 0 &&
                           sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX},
@@ -371,8 +359,8 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     SQ_TRY(sq_parts_read(parts, s, from, err));
     const struct sq_sp24 *const m = &s->m;
     const size_t n_values = m->n * (m->k / 2);
-    if (is_dense && memchr(s->dense, -128, m->n * m->k_orig))
-        return SQ_FAIL(err, SQ_ERR_CODE, "values hold code -128, need -127..127");
+    SQ_FAIL_IF(is_dense && memchr(s->dense, -128, m->n * m->k_orig), err, SQ_ERR_CODE,
+               "values hold code -128, need -127..127");
     for (size_t i = 0; s->packed && i < n_values; i++)
         m->value[i] = sq_bits_get(s->packed, i, m->bits);
     if (!is_dense)

@@ -17,9 +17,8 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     int8_t *values;
     uint8_t *meta, *nibble;
     uint16_t *word;
-    if (r->p.k % 16 != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of 16",
-                       sq_path_tail(r->p.source), r->p.k);
+    SQ_FAIL_IF(r->p.k % 16 != 0, err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of 16",
+               sq_path_tail(r->p.source), r->p.k);
     SQ_TRACE_INPUT(r, "w", SQ_I8, r->p.n * r->p.k, w);
     SQ_TRACE_INPUT(r, "x", SQ_I8, r->p.m * r->p.k, x);
     SQ_TRACE_INPUT(r, "s_x", SQ_F32, r->p.m, s_x);
@@ -161,15 +160,13 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_sp24_recipe *o = sq_sp24_recipe(r);
-    if (o->weight_bits == 16 || r->is_act_f16)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s = 16: no block multiplies binary16 by 2:4, need %s in RTL",
-                       o->weight_bits == 16 ? "weight-bits" : "act-bits",
-                       o->weight_bits == 16 ? "4 to 8" : "8");
-    if (o->dense_fraction > 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "dense-layers = %g: a layer that stays dense has no 2:4, need 0 in RTL",
-                       o->dense_fraction);
+    SQ_FAIL_IF(o->weight_bits == 16 || r->is_act_f16, err, SQ_ERR_UNSUPPORTED,
+               "%s = 16: no block multiplies binary16 by 2:4, need %s in RTL",
+               o->weight_bits == 16 ? "weight-bits" : "act-bits",
+               o->weight_bits == 16 ? "4 to 8" : "8");
+    SQ_FAIL_IF(o->dense_fraction > 0, err, SQ_ERR_UNSUPPORTED,
+               "dense-layers = %g: a layer that stays dense has no 2:4, need 0 in RTL",
+               o->dense_fraction);
     return SQ_OK;
 }
 

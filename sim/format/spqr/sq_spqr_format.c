@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/spqr/sq_spqr_dec.h"
 #include "models/spqr/sq_spqr_quant.h"
@@ -31,17 +30,14 @@ static void spqr_free(void *context)
     if (!s)
         return;
     sq_spqr_free(&s->m);
-    free(s->p.offsets);
-    free(s->p.word);
-    free(s->plane);
-    free(s);
+    SQ_FREE(s->p.offsets, s->p.word, s->plane, s);
 }
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
-    if (!(o->outliers >= 0))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0", o->outliers);
+    SQ_FAIL_IF(!(o->outliers >= 0), err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0",
+               o->outliers);
     return SQ_OK;
 }
 
@@ -151,25 +147,19 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
 {
     const struct state *s = state;
     const size_t k = sq_spqr_padded(s->m.k);
-    float *rows = malloc(m * k * sizeof *rows);
-    void *scratch = aligned_alloc(64, (sq_spqr_gemm_scratch(&s->m) + 63) / 64 * 64);
-    enum sq_status status = rows && scratch ? SQ_OK : SQ_NO_LAYER(err, s->m.n, s->m.k);
+    SQ_FREED float *rows = malloc(m * k * sizeof *rows);
+    SQ_FREED void *scratch = aligned_alloc(64, (sq_spqr_gemm_scratch(&s->m) + 63) / 64 * 64);
+    const struct sq_spqr_gemm g = {.m = &s->m, .plane = s->plane, .x = rows, .y = y};
+    struct sq_error after;
+    enum sq_status status = SQ_OK;
     size_t n = 0; // tokens that could be loaded
     (void)r;
-    if (status == SQ_OK) {
-        while (n < m && (status = sq_spqr_load(&s->m, x + n * s->m.k, rows + n * k, err)) == SQ_OK)
-            n++;
-        struct sq_error earlier;
-        const struct sq_spqr_gemm g = {.m = &s->m, .plane = s->plane, .x = rows, .y = y};
-        const enum sq_status product = sq_spqr_gemm(&g, n, scratch, &earlier);
-        if (product != SQ_OK) {
-            status = product;
-            if (err)
-                *err = earlier;
-        }
-    }
-    free(rows);
-    free(scratch);
+    SQ_NEED_LAYER(rows && scratch, err, s->m.n, s->m.k);
+    while (n < m && (status = sq_spqr_load(&s->m, x + n * s->m.k, rows + n * k, &after)) == SQ_OK)
+        n++;
+    SQ_TRY(sq_spqr_gemm(&g, n, scratch, err)); // an earlier token's error comes first
+    if (status != SQ_OK && err)
+        *err = after;
     return status;
 }
 
@@ -219,8 +209,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     const size_t rows = s->m.n;
     double padded = 0;
     (void)how;
-    if (s->is_ptcsr)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "it holds PTCSR, need CSR");
+    SQ_FAIL_IF(s->is_ptcsr, err, SQ_ERR_UNSUPPORTED, "it holds PTCSR, need CSR");
     for (size_t i = 0; i < rows; i += T) {
         uint32_t most = 0;
         for (size_t r = i; r < rows && r < i + T; r++)
@@ -350,8 +339,8 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
 {
     const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
-    if (!(o->outlier_share >= 0 && o->outlier_share <= 0.25))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need 0..0.25", o->outlier_share);
+    SQ_FAIL_IF(!(o->outlier_share >= 0 && o->outlier_share <= 0.25), err, SQ_ERR_RANGE,
+               "outliers = %g, need 0..0.25", o->outlier_share);
     return SQ_OK;
 }
 

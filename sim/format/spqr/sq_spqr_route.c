@@ -110,10 +110,9 @@ static enum sq_status set_point(struct sq_route_work *w, const struct shape *s,
         tile_bits++;
     while (UINT32_C(1) << outlier_bits < most && outlier_bits < OUTLIER_BITS_MAX)
         outlier_bits++;
-    if (UINT32_C(1) << outlier_bits < most)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %u outliers of %d rows, need at most %u for %s",
-                       sq_path_tail(w->p->source), most, T, 1u << OUTLIER_BITS_MAX,
-                       w->stream->block->name);
+    SQ_FAIL_IF(UINT32_C(1) << outlier_bits < most, err, SQ_ERR_RANGE,
+               "%s: %u outliers of %d rows, need at most %u for %s", sq_path_tail(w->p->source),
+               most, T, 1u << OUTLIER_BITS_MAX, w->stream->block->name);
     sq_route_set(w, "TileW", tile_bits);
     sq_route_set(w, "OutlierW", outlier_bits);
     return SQ_OK;
@@ -190,10 +189,9 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     uint16_t *y;
     uint8_t *seen;
     float *plane, *values, *loaded, *row;
-    if (r->p.n % SQ_SPQR_TILE != 0 || r->p.k % SQ_SPQR_TILE != 0 || r->p.k > SQ_SPQR_K_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "%s: metadata N = %zu, K = %zu, need multiples of %d, K up to %d",
-                       sq_path_tail(r->p.source), r->p.n, r->p.k, SQ_SPQR_TILE, SQ_SPQR_K_MAX);
+    SQ_FAIL_IF(r->p.n % SQ_SPQR_TILE != 0 || r->p.k % SQ_SPQR_TILE != 0 || r->p.k > SQ_SPQR_K_MAX,
+               err, SQ_ERR_SHAPE, "%s: metadata N = %zu, K = %zu, need multiples of %d, K up to %d",
+               sq_path_tail(r->p.source), r->p.n, r->p.k, SQ_SPQR_TILE, SQ_SPQR_K_MAX);
     m.outliers = (struct sq_spqr_csr){.n = r->p.n, .nnz = nnz == SIZE_MAX ? 0 : nnz};
     SQ_TRACE_INPUT_COPY(r, "dense64", SQ_I64, n_words, m.dense);
     SQ_TRACE_INPUT_COPY(r, "row_offsets", SQ_I32, r->p.n + 1, m.outliers.row_offsets);

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/quant/sq_threshold.h"
 #include "models/spqt/sq_spqt.h"
@@ -31,18 +30,15 @@ static void spqt_free(void *context)
     struct state *s = context;
     if (!s)
         return;
-    free(s->m.block);
-    free(s->plane);
-    free(s);
+    SQ_FREE(s->m.block, s->plane, s);
 }
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
-    if (!(o->sparsity >= 0 && o->sparsity <= 0.95))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..0.95 for spqt", o->sparsity);
-    if (o->workers > 1024)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "workers = %u, need 1..1024", o->workers);
+    SQ_FAIL_IF(!(o->sparsity >= 0 && o->sparsity <= 0.95), err, SQ_ERR_RANGE,
+               "sparsity = %g, need 0..0.95 for spqt", o->sparsity);
+    SQ_FAIL_IF(o->workers > 1024, err, SQ_ERR_RANGE, "workers = %u, need 1..1024", o->workers);
     return SQ_OK;
 }
 
@@ -99,10 +95,10 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
         r->act.low_bits = 32; // it multiplies them as they are
     if (!(scope & CODED) || !sq_spqt_recipe(r)->is_prefill_dense)
         return SQ_OK;
-    if (sparsity)
-        return SQ_FAIL(err, SQ_ERR_ARG, "sparsity = %.40s: dense prefill skips nothing", sparsity);
-    if (sq_given_text(given, "thresholds"))
-        return SQ_FAIL(err, SQ_ERR_ARG, "thresholds: dense prefill skips nothing");
+    SQ_FAIL_IF(sparsity, err, SQ_ERR_ARG, "sparsity = %.40s: dense prefill skips nothing",
+               sparsity);
+    SQ_FAIL_IF(sq_given_text(given, "thresholds"), err, SQ_ERR_ARG,
+               "thresholds: dense prefill skips nothing");
     sq_spqt_set(r)->sparsity = 0;
     return SQ_OK;
 }
@@ -140,8 +136,7 @@ static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
     SQ_CLOSED(sq_histogram_free) struct sq_histogram h = {0};
     if (sparsity == 0)
         return SQ_OK;
-    if (!in->sample)
-        return SQ_FAIL(err, SQ_ERR_ARG, "spqt needs a calibration sample for its threshold");
+    SQ_FAIL_IF(!in->sample, err, SQ_ERR_ARG, "spqt needs a calibration sample for its threshold");
     SQ_TRY(sq_histogram_init(&h, err));
     SQ_TRY(sq_histogram_add(&h, in->sample, in->n_sample * s->m.k, err));
     return sq_threshold(&h, sparsity, &s->theta, err);
@@ -266,9 +261,8 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
 {
     const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
-    if (!(o->sparsity >= 0 && o->sparsity < 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for spqt",
-                       o->sparsity);
+    SQ_FAIL_IF(!(o->sparsity >= 0 && o->sparsity < 1), err, SQ_ERR_RANGE,
+               "sparsity = %g, need 0 <= sparsity < 1 for spqt", o->sparsity);
     return SQ_OK;
 }
 
@@ -329,24 +323,21 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, st
     SQ_FREED uint32_t *idx = malloc(k * sizeof *idx);
     SQ_FREED bool *any = calloc(k, sizeof *any);
     double all = 0;
-    enum sq_status status = idx && any ? SQ_OK : SQ_NO_LAYER(err, s->m.n, k);
-    SQ_THEN(status, sq_cost_own_new(out, m, (k + PIECE - 1) / PIECE, PIECE, err));
-    for (size_t t = 0; status == SQ_OK && t < m; t++) {
-        status = sq_spqt_check(x + t * k, k, s->theta, err);
-        const size_t n =
-            status == SQ_OK ? sq_spqt_active(x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx) : 0;
+    SQ_NEED_LAYER(idx && any, err, s->m.n, k);
+    SQ_TRY(sq_cost_own_new(out, m, (k + PIECE - 1) / PIECE, PIECE, err));
+    for (size_t t = 0; t < m; t++) {
+        SQ_TRY(sq_spqt_check(x + t * k, k, s->theta, err));
+        const size_t n = sq_spqt_active(x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx);
         for (size_t i = 0; i < n; i++) {
             sq_cost_own_count(out, t, idx[i] / PIECE);
             any[idx[i]] = true;
         }
     }
-    for (size_t i = 0; status == SQ_OK && i < k; i++)
+    for (size_t i = 0; i < k; i++)
         all += any[i];
-    if (status == SQ_OK) {
-        sq_spqt_set(r)->sparsity = 1 - sq_cost_own_sum(out) / (double)(m * k);
-        sq_spqt_set(r)->of_all = all / (double)k;
-    }
-    return status;
+    sq_spqt_set(r)->sparsity = 1 - sq_cost_own_sum(out) / (double)(m * k);
+    sq_spqt_set(r)->of_all = all / (double)k;
+    return SQ_OK;
 }
 
 static double equivalent_bits(const struct sq_recipe *r)

@@ -46,13 +46,12 @@ static enum sq_status choose_segment(const struct sq_product *p, struct layer *l
     while (l->seg > 8 && l->k % l->seg != 0)
         l->seg /= 2;
     l->segments = (l->k + l->seg - 1) / l->seg;
-    if (l->k % l->seg != 0 && l->theta == 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "%s: K = %zu with theta = 0, need a multiple of 8 for engine_spqt",
-                       sq_path_tail(p->source), l->k);
-    if (l->k > SQ_SPQT_COLUMNS_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: K = %zu, need at most %d for engine_spqt",
-                       sq_path_tail(p->source), l->k, SQ_SPQT_COLUMNS_MAX);
+    SQ_FAIL_IF(l->k % l->seg != 0 && l->theta == 0, err, SQ_ERR_SHAPE,
+               "%s: K = %zu with theta = 0, need a multiple of 8 for engine_spqt",
+               sq_path_tail(p->source), l->k);
+    SQ_FAIL_IF(l->k > SQ_SPQT_COLUMNS_MAX, err, SQ_ERR_SHAPE,
+               "%s: K = %zu, need at most %d for engine_spqt", sq_path_tail(p->source), l->k,
+               SQ_SPQT_COLUMNS_MAX);
     return SQ_OK;
 }
 
@@ -209,9 +208,9 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     const uint16_t *x;
     int32_t *n_active, *index;
     float *values;
-    if (r->p.n % SQ_Q4K_LEN != 0)
-        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata N = %zu, need a multiple of %d",
-                       sq_path_tail(r->p.source), r->p.n, SQ_Q4K_LEN);
+    SQ_FAIL_IF(r->p.n % SQ_Q4K_LEN != 0, err, SQ_ERR_SHAPE,
+               "%s: metadata N = %zu, need a multiple of %d", sq_path_tail(r->p.source), r->p.n,
+               SQ_Q4K_LEN);
     SQ_TRACE_INPUT(r, "w", SQ_F32, r->p.n * r->p.k, w);
     SQ_TRACE_INPUT(r, "x", SQ_F16, r->p.m * r->p.k, x);
     SQ_TRACE_INPUT(r, "theta", SQ_F32, 1, theta);
@@ -237,16 +236,15 @@ static enum sq_status make_spqt(struct sq_route_work *w, struct sq_error *err)
     struct sq_case *c = w->stream;
     const uint16_t *x;
     const float *theta;
-    if (k % SPQT_SEGMENT != 0 || k > SQ_SPQT_COLUMNS_MAX)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "%s: metadata K = %zu, need a multiple of %d up to %d for spqt_idx",
-                       sq_path_tail(w->p->source), k, SPQT_SEGMENT, SQ_SPQT_COLUMNS_MAX);
+    SQ_FAIL_IF(k % SPQT_SEGMENT != 0 || k > SQ_SPQT_COLUMNS_MAX, err, SQ_ERR_SHAPE,
+               "%s: metadata K = %zu, need a multiple of %d up to %d for spqt_idx",
+               sq_path_tail(w->p->source), k, SPQT_SEGMENT, SQ_SPQT_COLUMNS_MAX);
     SQ_PRODUCT_TENSOR(w->p, "x", SQ_F16, m * k, x);
     SQ_PRODUCT_TENSOR(w->p, "theta", SQ_F32, 1, theta);
     const uint16_t pattern = sq_f32_to_f16(*theta);
-    if (sq_half_to_float(pattern) != *theta)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: theta = %g, need a binary16 number for spqt_idx",
-                       sq_path_tail(w->p->source), (double)*theta);
+    SQ_FAIL_IF(sq_half_to_float(pattern) != *theta, err, SQ_ERR_RANGE,
+               "%s: theta = %g, need a binary16 number for spqt_idx", sq_path_tail(w->p->source),
+               (double)*theta);
     sq_route_set(w, "SegLen", SPQT_SEGMENT);
     sq_route_set(w, "Lanes", SPQT_LANES);
     sq_route_set(w, "Fp16", 1);

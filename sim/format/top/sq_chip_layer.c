@@ -28,10 +28,7 @@ static bool make_sample(struct sample *s, size_t k)
 
 static void free_sample(struct sample *s)
 {
-    free(s->x);
-    free(s->w);
-    free(s->abs_max);
-    free(s->abs_sum);
+    SQ_FREE(s->x, s->w, s->abs_max, s->abs_sum);
 }
 
 static enum sq_status ask(const struct sq_recipe *r, struct sample *s, size_t k,
@@ -46,9 +43,8 @@ static enum sq_status ask(const struct sq_recipe *r, struct sample *s, size_t k,
     SQ_TRY(sq_quant_layer_init(&q, r, s->w, 1, k, &in, err));
     w->p->m = 1;
     SQ_TRY(routes->product(&q, r, s->x, w->p, err));
-    if (chip->takes && !chip->takes(w->p))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s: the chip does not run such layers",
-                       r->format->name);
+    SQ_FAIL_IF(chip->takes && !chip->takes(w->p), err, SQ_ERR_UNSUPPORTED,
+               "format %s: the chip does not run such layers", r->format->name);
     return chip->make(w, err);
 }
 
@@ -66,9 +62,9 @@ static enum sq_status stored(const struct sq_recipe *from, struct sq_recipe *r,
     SQ_TRY(sq_recipe_check(r, err));
     if (routes->check)
         SQ_TRY(routes->check(r, err));
-    if (sq_recipe_needs(r) & SQ_NEED_HESSIAN & ~(unsigned)SQ_NEED_INPUTS)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format %s: its layers on the chip need a calibration", r->format->name);
+    SQ_FAIL_IF(sq_recipe_needs(r) & SQ_NEED_HESSIAN & ~(unsigned)SQ_NEED_INPUTS, err,
+               SQ_ERR_UNSUPPORTED, "format %s: its layers on the chip need a calibration",
+               r->format->name);
     return SQ_OK;
 }
 
@@ -77,7 +73,7 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *recipe, const struct sq_
                                 struct sq_chip_layer *layer, struct sq_error *err)
 {
     struct sq_recipe r;
-    struct sample s;
+    SQ_CLOSED(free_sample) struct sample s = {0};
     const size_t k = (size_t)mnk[2];
     SQ_TRY(stored(recipe, &r, err));
     SQ_CLOSED(sq_product_free) struct sq_product p = {.source = "layer", .is_shape = true};
@@ -91,8 +87,6 @@ enum sq_status sq_chip_layer_of(const struct sq_recipe *recipe, const struct sq_
                               .point = &point,
                               .stream = &c};
     *layer = (struct sq_chip_layer){.m = mnk[0], .n = mnk[1]};
-    const enum sq_status status =
-        make_sample(&s, k) ? ask(&r, &s, k, &w, err) : SQ_NO_MEMORY(err, "%zu columns", k);
-    free_sample(&s);
-    return status;
+    SQ_NEED(make_sample(&s, k), err, "%zu columns", k);
+    return ask(&r, &s, k, &w, err);
 }

@@ -505,11 +505,11 @@ enum sq_status sq_chip_plan(const unsigned *v, const struct sq_env_choice *memor
         for (uint32_t n = 2; n < l->beats; n += 1 + n / 3)
             try_chunk(&s, 1, (uint32_t)sq_ceil_div(l->beats, n));
     }
-    if (s.n == 0 && sq_scaled_tail_of(v[SQ_TOP_TAIL]).acc == SQ_SCALED_FIXED)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "core.sum = exact: %u beats along K, need at most %u, what half a buffer "
-                       "holds: exact sums have no chunks of K",
-                       l->groups * l->beats, smaller(depth[SQ_TOP_ACT], depth[SQ_TOP_WEIGHT]));
+    SQ_FAIL_IF(s.n == 0 && sq_scaled_tail_of(v[SQ_TOP_TAIL]).acc == SQ_SCALED_FIXED, err,
+               SQ_ERR_UNSUPPORTED,
+               "core.sum = exact: %u beats along K, need at most %u, what half a buffer "
+               "holds: exact sums have no chunks of K",
+               l->groups * l->beats, smaller(depth[SQ_TOP_ACT], depth[SQ_TOP_WEIGHT]));
     if (s.n == 0)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,

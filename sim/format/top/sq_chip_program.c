@@ -26,10 +26,9 @@ static enum sq_status take_point(struct sq_chip_program *g, const char *name,
     if (g->ring.n == 0)
         g->point = *p;
     for (size_t i = 0; sq_top_block.param[i]; i++)
-        if (p->value[i] != g->point.value[i])
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "layer %.60s needs a chip of %s = %u, those before it in the ring %u",
-                           name, sq_top_block.param[i], p->value[i], g->point.value[i]);
+        SQ_FAIL_IF(p->value[i] != g->point.value[i], err, SQ_ERR_UNSUPPORTED,
+                   "layer %.60s needs a chip of %s = %u, those before it in the ring %u", name,
+                   sq_top_block.param[i], p->value[i], g->point.value[i]);
     return SQ_OK;
 }
 
@@ -225,10 +224,7 @@ static enum sq_status add(struct sq_chip_program *g, const struct sq_route *chip
     memset(p, 0, sizeof *p);
     as.base = g->ring.n == 0 ? g->chip.base + RING_NBYTES : g->end;
     enum sq_status status = make(g, chip, &as, l, err);
-    if (status != SQ_OK) {
-        sq_product_free(&l->p);
-        return status;
-    }
+    SQ_TRY(SQ_ELSE(status, sq_product_free(&l->p)));
     const struct sq_top_given *const image = &g->image[g->ring.n - 1];
     g->end = image->descriptor + 4 * (uint64_t)image->n_words;
     if (g->source != SQ_PROGRAM_CODED)
@@ -326,11 +322,10 @@ static enum sq_status requantize(struct sq_chip_program *g, const float *outputs
 {
     const float *y;
     float amax = 0;
-    if (sq_product_count(p, "code") == SIZE_MAX || sq_product_count(p, "w") == SIZE_MAX ||
-        sq_product_count(p, "mask") != SIZE_MAX)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "layer %.60s: INT8 outputs are activations of dense layers alone",
-                       p->source);
+    SQ_FAIL_IF(sq_product_count(p, "code") == SIZE_MAX || sq_product_count(p, "w") == SIZE_MAX ||
+                   sq_product_count(p, "mask") != SIZE_MAX,
+               err, SQ_ERR_UNSUPPORTED,
+               "layer %.60s: INT8 outputs are activations of dense layers alone", p->source);
     if (g->ring.n > 0) {
         SQ_TRY(take_codes(g, outputs, k, p, err));
         SQ_TRY(multiply(p, 1, err));
@@ -353,9 +348,8 @@ enum sq_status sq_chip_program_add(struct sq_chip_program *g, const struct sq_qu
         SQ_TRY(sq_route_product(q, r, x, m, p, err));
         return add(g, chip, name, NULL, 0, p, err);
     }
-    if (r->is_smooth)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "--encode with --smooth: the encoder does not divide inputs");
+    SQ_FAIL_IF(r->is_smooth, err, SQ_ERR_UNSUPPORTED,
+               "--encode with --smooth: the encoder does not divide inputs");
     SQ_FREED float *const inputs = malloc(m * q->k_orig * sizeof *inputs);
     SQ_NEED(inputs, err, "%zu inputs", m * q->k_orig);
     SQ_TRY(take_inputs(g, name, q, x, m, inputs, err));

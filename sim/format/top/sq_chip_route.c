@@ -10,7 +10,6 @@
 #include "sim/block/top/sq_encode_sim.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/block/top/sq_top_image.h"
-#include "sim/format/sq_route.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/io/sq_checked.h"
 
@@ -86,11 +85,10 @@ enum sq_status sq_chip_indexed_plan(const unsigned *v, const struct sq_chip_kept
 {
     const uint64_t depth = v[SQ_TOP_DEPTH + SQ_TOP_WEIGHT];
     struct sq_top_layer whole = *l;
-    if (l->beats > v[SQ_TOP_DEPTH + SQ_TOP_ACT])
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "K of %u groups of %u: need at most %u, what half of buffers.activation "
-                       "holds, on the chip",
-                       l->beats, v[SQ_TOP_BANK_LEN], v[SQ_TOP_DEPTH + SQ_TOP_ACT]);
+    SQ_FAIL_IF(l->beats > v[SQ_TOP_DEPTH + SQ_TOP_ACT], err, SQ_ERR_RANGE,
+               "K of %u groups of %u: need at most %u, what half of buffers.activation "
+               "holds, on the chip",
+               l->beats, v[SQ_TOP_BANK_LEN], v[SQ_TOP_DEPTH + SQ_TOP_ACT]);
     l->is_indexed = true;
     l->cols_outer = false;
     (void)set_blocks(v, k, UINT16_MAX, l); // of a channel no more than beats of K
@@ -272,22 +270,22 @@ static enum sq_status set_tail(const struct sq_chip *chip, unsigned *v, struct s
         return SQ_OK;
     if (chip->tail.acc >= SQ_SCALED_ALIGNED) {
         const unsigned least = sq_scaled_aligned_min(e);
-        if (s != SQ_SCALED_E8M0 || v[SQ_TOP_HIGH] > 0 || least == 0 || chip->tail.aligned < least)
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "core.aligned = %u: need binary32 for this format, aligned sums are of "
-                           "E2M1, E2M3, E3M2, "
-                           "E4M3, E5M2 at scales of E8M0, of at least 4, 8, 6, 8, 6 bits",
-                           chip->tail.aligned);
+        SQ_FAIL_IF(s != SQ_SCALED_E8M0 || v[SQ_TOP_HIGH] > 0 || least == 0 ||
+                       chip->tail.aligned < least,
+                   err, SQ_ERR_UNSUPPORTED,
+                   "core.aligned = %u: need binary32 for this format, aligned sums are of "
+                   "E2M1, E2M3, E3M2, "
+                   "E4M3, E5M2 at scales of E8M0, of at least 4, 8, 6, 8, 6 bits",
+                   chip->tail.aligned);
         v[SQ_TOP_TAIL] = SQ_SCALED_TAIL(chip->tail.acc, chip->tail.aligned, 0, 0);
         return SQ_OK;
     }
     const unsigned bits =
         sq_scaled_sum_bits(sq_scaled_limit(e, e, s, s, v[SQ_TOP_BANK_LEN], 0, SQ_K_MAX));
     const unsigned all = bits + (carry ? (bits - 1) / carry : 0);
-    if (s != SQ_SCALED_E4M3 || v[SQ_TOP_HIGH] > 0 || all > 64)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "core.sum = exact: need binary32 for this format, exact sums are of scales "
-                       "of E4M3, without high elements, of at most 64 bits with their carries");
+    SQ_FAIL_IF(s != SQ_SCALED_E4M3 || v[SQ_TOP_HIGH] > 0 || all > 64, err, SQ_ERR_UNSUPPORTED,
+               "core.sum = exact: need binary32 for this format, exact sums are of scales "
+               "of E4M3, without high elements, of at most 64 bits with their carries");
     v[SQ_TOP_TAIL] = SQ_SCALED_TAIL(SQ_SCALED_FIXED, bits, cut, carry);
     return SQ_OK;
 }
@@ -297,12 +295,11 @@ static enum sq_status set_indexed(const struct sq_route_work *w, const struct ti
                                   struct sq_error *err)
 {
     const unsigned rows = w->array_rows, most = v[SQ_TOP_DATA_W] / 32;
-    if (w->array_cols != 1 || most % rows != 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "array %ux%u: need one column of PEs (core.cols, --cols), whose outputs, of "
-                       "%u rows, are a power of two and at most %u, what the bus takes, for this "
-                       "format on the chip",
-                       rows, w->array_cols, rows, most);
+    SQ_FAIL_IF(w->array_cols != 1 || most % rows != 0, err, SQ_ERR_RANGE,
+               "array %ux%u: need one column of PEs (core.cols, --cols), whose outputs, of "
+               "%u rows, are a power of two and at most %u, what the bus takes, for this "
+               "format on the chip",
+               rows, w->array_cols, rows, most);
     v[SQ_TOP_BANK_LEN] = sq_route_get(&t->w, "GroupLen");
     v[SQ_TOP_ACT_W] = 8;
     v[SQ_TOP_WEIGHT_W] = v[SQ_TOP_HIGH_W] = 4;
@@ -329,12 +326,10 @@ static enum sq_status set_buffer(const char *name, enum sq_top_part part, uint64
     const uint64_t most = is_sums ? SUM_TILES : held(v, part, 2 * (uint64_t)SQ_TOP_HALF_NBYTES);
     const uint64_t cap = is_sums || most < SQ_TOP_DEPTH_MAX ? most : SQ_TOP_DEPTH_MAX;
     const uint64_t n = nbytes ? held(v, part, nbytes) : as_usual, least = is_sums ? 1 : 2;
-    if (n < least || n > cap)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "buffers.%s = %llu B: half of it holds %llu %s, need %llu..%llu on the chip",
-                       name, (unsigned long long)nbytes, (unsigned long long)n,
-                       is_sums ? "tiles" : "beats", (unsigned long long)least,
-                       (unsigned long long)cap);
+    SQ_FAIL_IF(n < least || n > cap, err, SQ_ERR_RANGE,
+               "buffers.%s = %llu B: half of it holds %llu %s, need %llu..%llu on the chip", name,
+               (unsigned long long)nbytes, (unsigned long long)n, is_sums ? "tiles" : "beats",
+               (unsigned long long)least, (unsigned long long)cap);
     v[is_sums ? SQ_TOP_SUM_TILES : SQ_TOP_DEPTH + part] = (unsigned)n;
     return SQ_OK;
 }
@@ -426,12 +421,10 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const uint32_t bits = sq_top_bits(v, (enum sq_top_part)i);
-        if (bits > 32 * SQ_TOP_WORDS_MAX || sums > SQ_TOP_PES_MAX)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "array %ux%u: %u bits of an operand a beat, %u sums of a tile, need at "
-                           "most %d and %d on the chip",
-                           w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX,
-                           SQ_TOP_PES_MAX);
+        SQ_FAIL_IF(bits > 32 * SQ_TOP_WORDS_MAX || sums > SQ_TOP_PES_MAX, err, SQ_ERR_RANGE,
+                   "array %ux%u: %u bits of an operand a beat, %u sums of a tile, need at "
+                   "most %d and %d on the chip",
+                   w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX, SQ_TOP_PES_MAX);
     }
     return set_buffers(chip, t, v, err);
 }
@@ -473,21 +466,18 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
     const unsigned *const v = w->point->value;
     const uint64_t tiles[2] = {(m + w->array_rows - 1) / w->array_rows,
                                (n + w->array_cols - 1) / w->array_cols};
-    if (t->beats > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %d "
-                       "beats on the chip",
-                       sq_path_tail(w->p->source), w->p->k / t->groups, t->beats,
-                       v[SQ_TOP_BANK_LEN], UINT16_MAX);
-    if (t->groups > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: K = %zu in %zu scale groups, need at most %d on the chip",
-                       sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX);
-    if (tiles[ROWS] > UINT16_MAX || tiles[COLS] > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: %llu x %llu tiles, need at most %d of each on the chip",
-                       sq_path_tail(w->p->source), (unsigned long long)tiles[ROWS],
-                       (unsigned long long)tiles[COLS], UINT16_MAX);
+    SQ_FAIL_IF(t->beats > UINT16_MAX, err, SQ_ERR_RANGE,
+               "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %d "
+               "beats on the chip",
+               sq_path_tail(w->p->source), w->p->k / t->groups, t->beats, v[SQ_TOP_BANK_LEN],
+               UINT16_MAX);
+    SQ_FAIL_IF(t->groups > UINT16_MAX, err, SQ_ERR_RANGE,
+               "%s: K = %zu in %zu scale groups, need at most %d on the chip",
+               sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX);
+    SQ_FAIL_IF(tiles[ROWS] > UINT16_MAX || tiles[COLS] > UINT16_MAX, err, SQ_ERR_RANGE,
+               "%s: %llu x %llu tiles, need at most %d of each on the chip",
+               sq_path_tail(w->p->source), (unsigned long long)tiles[ROWS],
+               (unsigned long long)tiles[COLS], UINT16_MAX);
     *l = (struct sq_top_layer){
         .tiles = {[ROWS] = (uint32_t)tiles[ROWS], [COLS] = (uint32_t)tiles[COLS]},
         .beats = (uint32_t)t->beats,

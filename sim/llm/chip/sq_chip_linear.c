@@ -2,7 +2,6 @@
 // Makes the image of a layer, runs it by the driver, and reads its outputs (sq_chip_linear.h).
 #include "sim/llm/chip/sq_chip_linear.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/block/top/sq_top_host.h"
@@ -80,17 +79,15 @@ static enum sq_status run(struct sq_chip_linear *c, const char *name, uint64_t d
     struct sq_driver_chip chip;
     struct sq_driver_done done = {.result = sq_driver_probe(&driver, &chip)};
     char text[160];
-    if (done.result == SQ_DRIVER_OK && sq_driver_run(&driver, descriptor, &done) != SQ_DRIVER_OK &&
-        !is_own)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED,
-                       "memory does not begin as the image of layer %.60s: the chip says %.160s",
-                       name, sq_driver_text(&done, text, sizeof text));
-    if (done.result != SQ_DRIVER_OK)
-        return SQ_FAIL(err, SQ_ERR_INTERNAL, "layer %.60s on the chip: %.160s", name,
-                       sq_driver_text(&done, text, sizeof text));
-    if (sq_device_complaint(c->device))
-        return SQ_FAIL(err, SQ_ERR_INTERNAL, "layer %.60s on the chip: %.60s", name,
-                       sq_device_complaint(c->device));
+    SQ_FAIL_IF(done.result == SQ_DRIVER_OK &&
+                   sq_driver_run(&driver, descriptor, &done) != SQ_DRIVER_OK && !is_own,
+               err, SQ_ERR_DAMAGED,
+               "memory does not begin as the image of layer %.60s: the chip says %.160s", name,
+               sq_driver_text(&done, text, sizeof text));
+    SQ_FAIL_IF(done.result != SQ_DRIVER_OK, err, SQ_ERR_INTERNAL, "layer %.60s on the chip: %.160s",
+               name, sq_driver_text(&done, text, sizeof text));
+    SQ_FAIL_IF(sq_device_complaint(c->device), err, SQ_ERR_INTERNAL,
+               "layer %.60s on the chip: %.60s", name, sq_device_complaint(c->device));
     *cost = (struct sq_chip_cost){.layers = 1,
                                   .cycles = done.cycles,
                                   .busy = done.busy,
@@ -111,9 +108,8 @@ static enum sq_status make(const struct sq_chip_linear *c, const struct sq_route
                               .chip = &c->chip,
                               .point = &image->point,
                               .stream = &image->stream};
-    if (route->takes && !route->takes(p))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.80s: the chip does not run such layers",
-                       p->source);
+    SQ_FAIL_IF(route->takes && !route->takes(p), err, SQ_ERR_UNSUPPORTED,
+               "layer %.80s: the chip does not run such layers", p->source);
     SQ_TRY(route->make(&w, err));
     image->given = image->stream.env.given;
     const struct sq_top_room room = sq_top_room(image->point.value);

@@ -52,11 +52,11 @@ static enum sq_status reserve(struct sq_token_builder *b, uint64_t nbytes, uint6
     const uint64_t first = (4 * (uint64_t)p->n_words + align - 1) / align * align;
     const uint64_t n = (first + nbytes + ALIGN - 1) / ALIGN * (ALIGN / 4);
     // Addresses that follow from a token are sums of 32 bits.
-    if (p->base / (UINT64_C(1) << 32) != (p->base + 4 * n - 1) / (UINT64_C(1) << 32))
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "the program of a token has %llu bytes from %#llx on, need an image that "
-                       "crosses no multiple of 4 GiB",
-                       4ull * (unsigned long long)n, (unsigned long long)p->base);
+    SQ_FAIL_IF(p->base / (UINT64_C(1) << 32) != (p->base + 4 * n - 1) / (UINT64_C(1) << 32), err,
+               SQ_ERR_RANGE,
+               "the program of a token has %llu bytes from %#llx on, need an image that "
+               "crosses no multiple of 4 GiB",
+               4ull * (unsigned long long)n, (unsigned long long)p->base);
     *addr = p->base + first;
     if (b->has_no_values) { // no more than header, ring and patches is there
         p->n_words = n;
@@ -272,22 +272,21 @@ static void add_rotary(struct sq_token_builder *b, uint64_t x, size_t heads, uin
 static enum sq_status check(const struct sq_token_builder *b, struct sq_error *err)
 {
     const struct sq_model_config *const c = &b->ck->config;
-    if (c->is_geglu || c->has_post_norm || c->logit_cap > 0 || c->local_window > 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "the program of a token has no %s, which this model has",
-                       c->is_geglu        ? "GELU"
-                       : c->has_post_norm ? "norm after a layer"
-                       : c->logit_cap > 0 ? "cap of logits"
-                                          : "second rotary embedding");
+    SQ_FAIL_IF(c->is_geglu || c->has_post_norm || c->logit_cap > 0 || c->local_window > 0, err,
+               SQ_ERR_UNSUPPORTED, "the program of a token has no %s, which this model has",
+               c->is_geglu        ? "GELU"
+               : c->has_post_norm ? "norm after a layer"
+               : c->logit_cap > 0 ? "cap of logits"
+                                  : "second rotary embedding");
     const size_t codes = b->nbytes; // rotary embedding writes halves of keys in binary16
-    if ((b->rows > 1 && 2 * b->cols % b->nbytes != 0) || c->head_dim % codes != 0 ||
-        4 * c->hidden_size % b->nbytes != 0 || c->vocab_size > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "tiles of %u x %u, heads of %zu, states of %zu, %zu tokens: need one row or "
-                       "columns of a multiple of %u, heads of %zu, states of %u, at most %d tokens "
-                       "for the program of a token",
-                       b->rows, b->cols, c->head_dim, c->hidden_size, c->vocab_size, b->nbytes / 2,
-                       codes, b->nbytes / 4, UINT16_MAX);
+    SQ_FAIL_IF((b->rows > 1 && 2 * b->cols % b->nbytes != 0) || c->head_dim % codes != 0 ||
+                   4 * c->hidden_size % b->nbytes != 0 || c->vocab_size > UINT16_MAX,
+               err, SQ_ERR_RANGE,
+               "tiles of %u x %u, heads of %zu, states of %zu, %zu tokens: need one row or "
+               "columns of a multiple of %u, heads of %zu, states of %u, at most %d tokens "
+               "for the program of a token",
+               b->rows, b->cols, c->head_dim, c->hidden_size, c->vocab_size, b->nbytes / 2, codes,
+               b->nbytes / 4, UINT16_MAX);
     return SQ_OK;
 }
 
@@ -308,10 +307,9 @@ static enum sq_status take_point(struct sq_token_builder *b, const char *name,
     }
     p->value[SQ_TOP_PARTS] |= value[SQ_TOP_PARTS];
     for (size_t i = 0; sq_top_block.param[i]; i++)
-        if (i != SQ_TOP_PARTS && p->value[i] != value[i])
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                           "layer %.60s needs a chip of %s = %u, those before it %u", name,
-                           sq_top_block.param[i], value[i], p->value[i]);
+        SQ_FAIL_IF(i != SQ_TOP_PARTS && p->value[i] != value[i], err, SQ_ERR_UNSUPPORTED,
+                   "layer %.60s needs a chip of %s = %u, those before it %u", name,
+                   sq_top_block.param[i], value[i], p->value[i]);
     return SQ_OK;
 }
 
@@ -342,20 +340,16 @@ static enum sq_status put_layer(struct sq_token_builder *b, size_t index,
     const char *const name = b->ck->layer[index].name;
     struct placed *const l = &b->placed[index];
     SQ_CLOSED(sq_linear_image_free) struct sq_linear_image image = {0};
-    float *const zeros = calloc(q->k_orig, sizeof *zeros);
+    SQ_FREED float *const zeros = calloc(q->k_orig, sizeof *zeros);
     uint64_t at;
-    enum sq_status status = SQ_HAVE(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
-    SQ_THEN(status, sq_linear_image_make(&b->chip, q, r, name, zeros, 1, &image, err));
-    free(zeros);
-    SQ_THEN(status, take_point(b, name, image.point.value, &image.stream.env, err));
-    SQ_THEN(status, reserve(b, 4 * (uint64_t)image.given->n_words, SQ_AXI_PAGE, &at, err));
-    if (status == SQ_OK) {
-        l->layer = image.layer;
-        l->out = image.given->out;
-        memcpy(words_at(b->p, at), image.given->word,
-               image.given->n_words * sizeof *image.given->word);
-    }
-    return status;
+    SQ_NEED(zeros, err, "a token of %zu zeros", (size_t)q->k_orig);
+    SQ_TRY(sq_linear_image_make(&b->chip, q, r, name, zeros, 1, &image, err));
+    SQ_TRY(take_point(b, name, image.point.value, &image.stream.env, err));
+    SQ_TRY(reserve(b, 4 * (uint64_t)image.given->n_words, SQ_AXI_PAGE, &at, err));
+    l->layer = image.layer;
+    l->out = image.given->out;
+    memcpy(words_at(b->p, at), image.given->word, image.given->n_words * sizeof *image.given->word);
+    return SQ_OK;
 }
 
 enum sq_status sq_token_layer(struct sq_token_builder *b, size_t index,
@@ -613,11 +607,10 @@ static enum sq_status begin(struct sq_token_builder *b, struct sq_error *err)
     const size_t blocks = b->ck->config.n_layers, heads = b->ck->config.n_heads;
     const size_t slots = (PER_BLOCK + heads) * blocks + BESIDE;
     uint64_t at;
-    if (slots >= UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%zu blocks of %zu heads, need at most %d descriptors in the program of a "
-                       "token",
-                       blocks, heads, UINT16_MAX);
+    SQ_FAIL_IF(slots >= UINT16_MAX, err, SQ_ERR_RANGE,
+               "%zu blocks of %zu heads, need at most %d descriptors in the program of a "
+               "token",
+               blocks, heads, UINT16_MAX);
     p->part = calloc(slots, 1);
     SQ_NEED(p->part, err, "a program of %zu descriptors", slots);
     SQ_TRY(reserve(b, SQ_DRIVER_TOKEN_RING_NBYTES + slots * SQ_SLOT_NBYTES, SQ_AXI_PAGE, &at, err));
@@ -664,9 +657,9 @@ enum sq_status sq_token_begin(struct sq_token_builder **builder, const struct sq
                        ck->config.head_dim, own.size);
     b->placed = calloc(ck->n_layers, sizeof *b->placed);
     SQ_NEED(b->placed, err, "%zu layers", ck->n_layers);
-    if (positions > ck->config.max_position)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu positions, need at most %zu, the model's context",
-                       positions, ck->config.max_position);
+    SQ_FAIL_IF(positions > ck->config.max_position, err, SQ_ERR_RANGE,
+               "%zu positions, need at most %zu, the model's context", positions,
+               ck->config.max_position);
     return begin(b, err);
 }
 
@@ -694,6 +687,5 @@ enum sq_status sq_token_end(struct sq_token_builder *b, struct sq_error *err)
 
 void sq_token_program_free(struct sq_token_program *p)
 {
-    free(p->word);
-    free(p->part);
+    SQ_FREE(p->word, p->part);
 }

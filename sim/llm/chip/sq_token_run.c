@@ -138,17 +138,16 @@ enum sq_status sq_token_program_run(struct sq_token_program *p, struct sq_chip_l
         sq_chip_linear_device(c, p->value, &p->memory, p->word, p->n_words, p->base, &driver, err));
     const enum sq_driver_result result =
         sq_driver_token(&driver, &t, (uint32_t)id, (uint32_t)position, &choice);
-    if (result == SQ_DRIVER_NO_CHIP)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "token %d at position %zu, need 0..%zu, 0..%zu", (int)id,
-                       position, p->vocab - 1, p->positions - 1);
+    SQ_FAIL_IF(result == SQ_DRIVER_NO_CHIP, err, SQ_ERR_RANGE,
+               "token %d at position %zu, need 0..%zu, 0..%zu", (int)id, position, p->vocab - 1,
+               p->positions - 1);
     if (result == SQ_DRIVER_FAILED) {
         (void)sq_driver_ring_done(&t.ring, t.failed, &done);
         (void)sq_driver_text(&done, text, sizeof text);
     }
-    if (result != SQ_DRIVER_OK || sq_device_complaint(c->device))
-        return SQ_FAIL(err, SQ_ERR_INTERNAL, "slot %u of the program of a token: %.160s %.60s",
-                       t.failed, text,
-                       sq_device_complaint(c->device) ? sq_device_complaint(c->device) : "");
+    SQ_FAIL_IF(result != SQ_DRIVER_OK || sq_device_complaint(c->device), err, SQ_ERR_INTERNAL,
+               "slot %u of the program of a token: %.160s %.60s", t.failed, text,
+               sq_device_complaint(c->device) ? sq_device_complaint(c->device) : "");
     p->moves = sq_device_moves(c->device);
     add_costs(p, &t, cost);
     for (size_t i = 0; i < p->vocab; i++)

@@ -2,7 +2,6 @@
 // Keeps the values of a layer as a file stores them (sq_as_stored.h).
 #include "sim/llm/foreign/sq_as_stored.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

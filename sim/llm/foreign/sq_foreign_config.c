@@ -38,12 +38,11 @@ enum sq_status sq_foreign_check_config(const json_t *config, const char *what, c
     char word[48];
     snprintf(word, sizeof word, " %.40s ", *method ? *method : "");
     const char *version = text_of(config, "version");
-    if (*method && strcmp(*method, "awq") == 0 && version && strcasecmp(version, "gemm") != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: version of quantization_config = %.20s, need gemm", what, version);
-    if (json_is_true(json_object_get(config, "load_in_8bit")))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: load_in_8bit of quantization_config is true, need load_in_4bit", what);
+    SQ_FAIL_IF(
+        *method && strcmp(*method, "awq") == 0 && version && strcasecmp(version, "gemm") != 0, err,
+        SQ_ERR_UNSUPPORTED, "%s: version of quantization_config = %.20s, need gemm", what, version);
+    SQ_FAIL_IF(json_is_true(json_object_get(config, "load_in_8bit")), err, SQ_ERR_UNSUPPORTED,
+               "%s: load_in_8bit of quantization_config is true, need load_in_4bit", what);
     if (*method && **method && !strchr(*method, ' ') && strstr(methods, word))
         return sq_foreign_check_keys(config, *method, notes, err);
     return SQ_FAIL(
@@ -64,11 +63,10 @@ enum sq_status sq_foreign_check_both(const json_t *config, const json_t *other, 
     for (size_t i = 0; i < sizeof key / sizeof key[0]; i++) {
         const json_t *a = sq_json_field(config, key[i]);
         const json_t *b = sq_json_field(inner ? inner : other, key[i]);
-        if (a && b && !json_equal(a, b))
-            return SQ_FAIL(err, SQ_ERR_DAMAGED,
-                           "%s of quantization_config in config.json differs from that of %s, need "
-                           "one of them",
-                           key[i], beside);
+        SQ_FAIL_IF(a && b && !json_equal(a, b), err, SQ_ERR_DAMAGED,
+                   "%s of quantization_config in config.json differs from that of %s, need "
+                   "one of them",
+                   key[i], beside);
     }
     return SQ_OK;
 }
@@ -220,10 +218,10 @@ static enum sq_status read_block(const json_t *o, const char *key, size_t block[
     for (size_t i = 0; i < 2 && list; i++) {
         const json_int_t v =
             is_text ? (json_int_t)text[i] : json_integer_value(json_array_get(list, i));
-        if ((!is_text && json_array_size(list) != 2) || v < 1 || v > 1 << 16)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "quantization_config: rows and columns of a tile (weight_block_size, "
-                           "block_structure), need two numbers 1..65536");
+        SQ_FAIL_IF((!is_text && json_array_size(list) != 2) || v < 1 || v > 1 << 16, err,
+                   SQ_ERR_RANGE,
+                   "quantization_config: rows and columns of a tile (weight_block_size, "
+                   "block_structure), need two numbers 1..65536");
         block[i] = (size_t)v;
     }
     return SQ_OK;
@@ -309,10 +307,9 @@ enum sq_status sq_foreign_scheme(const struct sq_foreign *f, const char *name,
     SQ_TRY(read_dynamic(f, name, &more, &s->is_ignored, err));
     s->is_weights_only = true;
     s->is_gptq_v2 = form && strcmp(form, "gptq_v2") == 0;
-    if (form && s->is_gptq && strcmp(form, "gptq") != 0 && !s->is_gptq_v2)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "quantization_config: checkpoint_format = %.30s, need gptq or gptq_v2",
-                       form);
+    SQ_FAIL_IF(form && s->is_gptq && strcmp(form, "gptq") != 0 && !s->is_gptq_v2, err,
+               SQ_ERR_UNSUPPORTED,
+               "quantization_config: checkpoint_format = %.30s, need gptq or gptq_v2", form);
     SQ_TRY(read_size(sq_json_field(more, "bits") ? more : config,
                      json_object_get(config, "bits") ? "bits" : "w_bit", 64, &bits, err));
     s->bits = (unsigned)bits;
@@ -325,31 +322,30 @@ enum sq_status sq_foreign_agrees(const struct sq_foreign_scheme *s,
                                  const struct sq_foreign_layer *l, struct sq_error *err)
 {
     const bool is_float = l->code != SQ_FOREIGN_INTEGER;
-    if (s->is_ignored)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "tensor '%.80s' is quantized (%s), the quantization_config says that its "
-                       "layer is not",
-                       l->used[0]->name, l->what);
-    if (s->algorithm && s->has_type &&
-        (s->bits != l->bits || s->is_float != is_float || (s->group && s->group != l->group)))
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "tensor '%.80s' holds %s, quant_algo of the quantization_config is %.40s",
-                       l->used[0]->name, l->what, s->algorithm);
+    SQ_FAIL_IF(s->is_ignored, err, SQ_ERR_SHAPE,
+               "tensor '%.80s' is quantized (%s), the quantization_config says that its "
+               "layer is not",
+               l->used[0]->name, l->what);
+    SQ_FAIL_IF(
+        s->algorithm && s->has_type &&
+            (s->bits != l->bits || s->is_float != is_float || (s->group && s->group != l->group)),
+        err, SQ_ERR_SHAPE,
+        "tensor '%.80s' holds %s, quant_algo of the quantization_config is %.40s", l->used[0]->name,
+        l->what, s->algorithm);
     if (s->bits && s->bits != l->bits)
         return SQ_FAIL(
             err, SQ_ERR_SHAPE,
             "tensor '%.80s' holds codes of %u bits (%s), the quantization_config says %u",
             l->used[0]->name, l->bits, l->what, s->bits);
-    if (s->has_type && s->is_float != is_float)
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "tensor '%.80s' holds %s (%s), type of the quantization_config is %s",
-                       l->used[0]->name, is_float ? "floats" : "integers", l->what,
-                       s->is_float ? "float" : "int");
-    if (s->has_type && is_float && !s->block[0] && s->group && s->group != l->group &&
-        !(s->group == SIZE_MAX && l->group == l->k))
-        return SQ_FAIL(err, SQ_ERR_SHAPE,
-                       "tensor '%.80s' has a scale of each %zu columns (%s), group_size of the "
-                       "quantization_config is %zd",
-                       l->scale->name, l->group, l->what, (ssize_t)s->group);
+    SQ_FAIL_IF(s->has_type && s->is_float != is_float, err, SQ_ERR_SHAPE,
+               "tensor '%.80s' holds %s (%s), type of the quantization_config is %s",
+               l->used[0]->name, is_float ? "floats" : "integers", l->what,
+               s->is_float ? "float" : "int");
+    SQ_FAIL_IF(s->has_type && is_float && !s->block[0] && s->group && s->group != l->group &&
+                   !(s->group == SIZE_MAX && l->group == l->k),
+               err, SQ_ERR_SHAPE,
+               "tensor '%.80s' has a scale of each %zu columns (%s), group_size of the "
+               "quantization_config is %zd",
+               l->scale->name, l->group, l->what, (ssize_t)s->group);
     return SQ_OK;
 }

@@ -54,13 +54,11 @@ static enum sq_status compile(struct sq_foreign_expressions *e, const char *text
     PCRE2_SIZE at = 0, size = 0;
     PCRE2_UCHAR why[120] = "it is not one of Python's module re";
     pcre2_code *c = NULL;
-    if (e->n == SQ_FOREIGN_EXPRESSIONS)
-        return SQ_FAIL(err, SQ_ERR_RANGE, FIELD "more than %d different expressions",
-                       SQ_FOREIGN_EXPRESSIONS);
-    if (strlen(text) > SQ_FOREIGN_EXPRESSION_NBYTES)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       FIELD "'re:%.80s' of %zu bytes, need a plain expression of at most %d", text,
-                       strlen(text), SQ_FOREIGN_EXPRESSION_NBYTES);
+    SQ_FAIL_IF(e->n == SQ_FOREIGN_EXPRESSIONS, err, SQ_ERR_RANGE,
+               FIELD "more than %d different expressions", SQ_FOREIGN_EXPRESSIONS);
+    SQ_FAIL_IF(strlen(text) > SQ_FOREIGN_EXPRESSION_NBYTES, err, SQ_ERR_RANGE,
+               FIELD "'re:%.80s' of %zu bytes, need a plain expression of at most %d", text,
+               strlen(text), SQ_FOREIGN_EXPRESSION_NBYTES);
     if (is_of_python(text)) {
         // Optimisations off: each step is counted, whatever PCRE2 could have known of the name.
         c = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
@@ -70,10 +68,9 @@ static enum sq_status compile(struct sq_foreign_expressions *e, const char *text
         if (!c)
             pcre2_get_error_message(code, why, sizeof why);
     }
-    if (!c)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       FIELD "'re:%.80s', need a plain expression: %.100s at %zu", text,
-                       (char *)why, (size_t)at);
+    SQ_FAIL_IF(!c, err, SQ_ERR_UNSUPPORTED,
+               FIELD "'re:%.80s', need a plain expression: %.100s at %zu", text, (char *)why,
+               (size_t)at);
     e->code[e->n] = c;
     e->match[e->n] = pcre2_match_data_create_from_pattern(c, NULL);
     pcre2_pattern_info(c, PCRE2_INFO_SIZE, &size);
@@ -118,10 +115,9 @@ enum sq_status sq_foreign_is_match(struct sq_foreign_expressions *e, const char 
     pcre2_match_context_free(limits);
     *is_match = found > 0;
     e->n_steps += count.n;
-    if (found < 0 && found != PCRE2_ERROR_NOMATCH)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       FIELD "'re:%.80s', which takes too long (more than %d steps) at '%.80s'",
-                       expression, STEPS, name);
+    SQ_FAIL_IF(found < 0 && found != PCRE2_ERROR_NOMATCH, err, SQ_ERR_RANGE,
+               FIELD "'re:%.80s', which takes too long (more than %d steps) at '%.80s'", expression,
+               STEPS, name);
     return e->n_steps <= STEPS_IN_ALL
                ? SQ_OK
                : SQ_FAIL(err, SQ_ERR_RANGE, FIELD "expressions that take more than %d steps",
@@ -132,9 +128,8 @@ static enum sq_status add_list(struct sq_foreign_expressions *e, const json_t *l
                                struct sq_error *err)
 {
     *n += json_array_size(list);
-    if (*n > SQ_FOREIGN_TARGETS)
-        return SQ_FAIL(err, SQ_ERR_RANGE, FIELD "%zu entries, need at most %d", *n,
-                       SQ_FOREIGN_TARGETS);
+    SQ_FAIL_IF(*n > SQ_FOREIGN_TARGETS, err, SQ_ERR_RANGE, FIELD "%zu entries, need at most %d", *n,
+               SQ_FOREIGN_TARGETS);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (text && strncmp(text, "re:", 3) == 0 && !json_object_get(e->place, text + 3))

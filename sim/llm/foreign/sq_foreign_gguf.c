@@ -33,16 +33,15 @@ enum sq_status sq_foreign_check_gguf(const struct sq_recipe *r, struct sq_error 
     struct sq_adopted a;
     SQ_TRY(sq_foreign_kind(SQ_FOREIGN_AS_GGUF, r, &a, err));
     const enum sq_dtype type = type_of(&a);
-    if (type == SQ_DTYPE_END)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "as = gguf: of %s no type has the blocks, need mxfp4, nvfp4, or dense with "
-                       "--weight-bits 8 --group 32",
-                       r->format->name);
-    if (a.act != SQ_ADOPTED_ACT_NONE && !(type == SQ_NVFP4 && a.act_global > 0))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "as = gguf: it says nothing of activations%s, need --operand weights%s",
-                       type == SQ_NVFP4 ? " but a constant scale" : "",
-                       type == SQ_NVFP4 ? " or --act-scale static" : "");
+    SQ_FAIL_IF(type == SQ_DTYPE_END, err, SQ_ERR_UNSUPPORTED,
+               "as = gguf: of %s no type has the blocks, need mxfp4, nvfp4, or dense with "
+               "--weight-bits 8 --group 32",
+               r->format->name);
+    SQ_FAIL_IF(a.act != SQ_ADOPTED_ACT_NONE && !(type == SQ_NVFP4 && a.act_global > 0), err,
+               SQ_ERR_UNSUPPORTED,
+               "as = gguf: it says nothing of activations%s, need --operand weights%s",
+               type == SQ_NVFP4 ? " but a constant scale" : "",
+               type == SQ_NVFP4 ? " or --act-scale static" : "");
     return SQ_OK;
 }
 
@@ -85,11 +84,10 @@ static enum sq_status put_integers(const struct source *s, size_t row, size_t gr
         out[2 + i] = (uint8_t)code_at(s, row, group * SQ_GGML_LEN + i);
         is_zero = is_zero && out[2 + i] == 0;
     }
-    if (!is_zero && sq_f16_to_f32(half) != scale)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "layer %.60s: scale %zu of row %zu = %.9g, need a number of binary16, as "
-                       "--like ggml makes them",
-                       s->l->name, group, row, (double)scale);
+    SQ_FAIL_IF(!is_zero && sq_f16_to_f32(half) != scale, err, SQ_ERR_RANGE,
+               "layer %.60s: scale %zu of row %zu = %.9g, need a number of binary16, as "
+               "--like ggml makes them",
+               s->l->name, group, row, (double)scale);
     half = is_zero ? 0 : half;
     memcpy(out, &half, sizeof half);
     return SQ_OK;
@@ -263,11 +261,10 @@ static enum sq_status say_config(const struct sq_model_config *c, json_t *values
                                  struct sq_error *err)
 {
     const char *arch = c->has_qk_norm ? "qwen3" : c->has_qkv_bias ? "qwen2" : "llama";
-    if (c->has_post_norm || c->rope.is_llama3)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "as = gguf: %s, need a GGUF file of the model as MODEL",
-                       c->has_post_norm ? "norms of Gemma 3 hold gain - 1, those of GGUF the gain"
-                                        : "rope_scaling llama3 is a tensor of frequencies there");
+    SQ_FAIL_IF(c->has_post_norm || c->rope.is_llama3, err, SQ_ERR_UNSUPPORTED,
+               "as = gguf: %s, need a GGUF file of the model as MODEL",
+               c->has_post_norm ? "norms of Gemma 3 hold gain - 1, those of GGUF the gain"
+                                : "rope_scaling llama3 is a tensor of frequencies there");
     const struct {
         const char *key;
         size_t v;
@@ -301,9 +298,8 @@ enum sq_status sq_foreign_write_gguf(const char *path, const struct sq_checkpoin
     struct sq_adopted kind;
     json_auto_t *values = json_object();
     *has_tokenizer = is_gguf;
-    if (!ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "as = gguf: MODEL must be a directory with config.json, or a GGUF file");
+    SQ_FAIL_IF(!ck->is_model, err, SQ_ERR_UNSUPPORTED,
+               "as = gguf: MODEL must be a directory with config.json, or a GGUF file");
     json_object_set_new(values, "general.quantization_version", json_integer(2));
     enum sq_status status = sq_foreign_kind(SQ_FOREIGN_AS_GGUF, r, &kind, err);
     if (status == SQ_OK) {
@@ -321,7 +317,6 @@ enum sq_status sq_foreign_write_gguf(const char *path, const struct sq_checkpoin
     SQ_THEN(status, sq_gguf_write(path, is_gguf ? &ck->gguf : NULL, values, o.tensor, o.n, err));
     for (size_t i = 0; i < o.n_own; i++)
         free(o.own[i]);
-    free(o.own);
-    free(o.tensor);
+    SQ_FREE(o.own, o.tensor);
     return status;
 }

@@ -205,9 +205,8 @@ enum sq_status sq_foreign_check_keys(const json_t *config, const char *method,
     }
     SQ_TRY(check_transforms(&c, config));
     SQ_TRY(check_algorithms(&c, json_object_get(config, "algo_config")));
-    if (form && strcmp(form, "dense") != 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "quantization_config: format of sparsity_config = %.40s, need dense", form);
+    SQ_FAIL_IF(form && strcmp(form, "dense") != 0, err, SQ_ERR_UNSUPPORTED,
+               "quantization_config: format of sparsity_config = %.40s, need dense", form);
     const json_t *cache = json_object_get(config, "kv_cache_scheme");
     if (cache && !is_empty(cache))
         sq_foreign_note(notes, "kv_cache_scheme of quantization_config is not used");

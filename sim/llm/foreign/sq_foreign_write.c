@@ -38,17 +38,15 @@ static enum sq_status kind_of(enum sq_foreign_as as, const struct sq_recipe *r,
     const char *name = sq_foreign_as_choice[as], *format = r->format->name;
     SQ_TRY(sq_foreign_kind(as, r, a, err));
     const bool is_fp4 = !a->is_integer && a->bits == 4;
-    if (as == SQ_FOREIGN_AS_MODELOPT && !(is_fp4 && a->has_global))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "as = %s: of %s, need blocks of 16 in FP4", name,
-                       format);
-    if (a->is_integer ? a->bits != 4 && a->bits != 8
-                      : a->element != SQ_ELEMENT_E2M1 && a->element != SQ_ELEMENT_E4M3)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "as = %s: of %s with %u bits, need integers of 4 or 8, E2M1 or E4M3", name,
-                       format, a->bits);
-    if (a->act == SQ_ADOPTED_ACT_INTEGER && a->act_bits != 8)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "as = %s: act-bits = %u, need 8", name,
-                       a->act_bits);
+    SQ_FAIL_IF(as == SQ_FOREIGN_AS_MODELOPT && !(is_fp4 && a->has_global), err, SQ_ERR_UNSUPPORTED,
+               "as = %s: of %s, need blocks of 16 in FP4", name, format);
+    SQ_FAIL_IF(a->is_integer ? a->bits != 4 && a->bits != 8
+                             : a->element != SQ_ELEMENT_E2M1 && a->element != SQ_ELEMENT_E4M3,
+               err, SQ_ERR_UNSUPPORTED,
+               "as = %s: of %s with %u bits, need integers of 4 or 8, E2M1 or E4M3", name, format,
+               a->bits);
+    SQ_FAIL_IF(a->act == SQ_ADOPTED_ACT_INTEGER && a->act_bits != 8, err, SQ_ERR_UNSUPPORTED,
+               "as = %s: act-bits = %u, need 8", name, a->act_bits);
     if (a->act == SQ_ADOPTED_ACT_LIKE && a->has_global && a->act_global == 0)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
@@ -327,9 +325,8 @@ static enum sq_status write_config(const struct output *o, const char *dir, cons
     char path[4200];
     json_t *root;
     SQ_TRY(path_of(model, "config.json", path, err));
-    if (!is_own(model, path))
-        return SQ_FAIL(err, SQ_ERR_IO, "as = %s: config.json of MODEL is a link, need a file",
-                       sq_foreign_as_choice[o->as]);
+    SQ_FAIL_IF(!is_own(model, path), err, SQ_ERR_IO,
+               "as = %s: config.json of MODEL is a link, need a file", sq_foreign_as_choice[o->as]);
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
     json_object_del(root, "compression_config");
     json_object_set_new(root, "quantization_config", quantization_json(o->as, &o->kind));
@@ -384,10 +381,8 @@ enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const ch
     struct output o = {.as = as, .err = err};
     char path[4200];
     *written = (struct sq_foreign_written){0};
-    if (!ck->is_model || !ck->n_shards)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "as = %s: MODEL must be a directory with config.json",
-                       sq_foreign_as_choice[as]);
+    SQ_FAIL_IF(!ck->is_model || !ck->n_shards, err, SQ_ERR_UNSUPPORTED,
+               "as = %s: MODEL must be a directory with config.json", sq_foreign_as_choice[as]);
     SQ_TRY(kind_of(as, r, &o.kind, err));
     sq_outset_begin();
     enum sq_status status = collect(&o, ck, layer);
@@ -398,8 +393,7 @@ enum sq_status sq_foreign_write(enum sq_foreign_as as, const char *dir, const ch
     status = sq_outset_end(status, err);
     for (size_t i = 0; i < o.n_own; i++)
         free(o.own[i]);
-    free(o.own);
-    free(o.tensor);
+    SQ_FREE(o.own, o.tensor);
     written->n_rounded = o.n_rounded;
     return status;
 }

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
-
 // ---- from Oniguruma to PCRE2 ------------------------------------------------------------------
 
 // White_Space of Unicode, which is Oniguruma's \s; PCRE2's has U+180E as well.
@@ -45,8 +43,9 @@ static enum sq_status put_escape(struct rewriting *w, const char *at, struct sq_
                                  (c >= '0' && c <= '9'))))) {
         put(w, at, 2);
     } else {
-        return UNSUPPORTED("regular expression of the tokenizer: \\%c%s is not supported",
-                           c >= 0x20 && c < 0x7f ? c : '?', w->is_class ? " in a class" : "");
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "regular expression of the tokenizer: \\%c%s is not supported",
+                       c >= 0x20 && c < 0x7f ? c : '?', w->is_class ? " in a class" : "");
     }
     return SQ_OK;
 }
@@ -59,10 +58,11 @@ static enum sq_status rewrite(const char *regex, struct rewriting *w, struct sq_
             at++;
             continue;
         }
-        if (w->is_class && (*at == '[' || (*at == '&' && at[1] == '&')))
-            return UNSUPPORTED("regular expression of the tokenizer: a class inside a class");
-        if (*at == '[' && at[1] == ']')
-            return UNSUPPORTED("regular expression of the tokenizer: an empty class");
+        SQ_FAIL_IF(w->is_class && (*at == '[' || (*at == '&' && at[1] == '&')), err,
+                   SQ_ERR_UNSUPPORTED,
+                   "regular expression of the tokenizer: a class inside a class");
+        SQ_FAIL_IF(*at == '[' && at[1] == ']', err, SQ_ERR_UNSUPPORTED,
+                   "regular expression of the tokenizer: an empty class");
         w->is_class = w->is_class ? *at != ']' : *at == '[';
         put(w, at, 1);
     }
@@ -83,8 +83,9 @@ static enum sq_status compile(struct sq_pretokenizer *p, const char *regex, uint
         PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT | options, &code, &at, NULL);
     if (!step) {
         pcre2_get_error_message(code, why, sizeof why);
-        return UNSUPPORTED("regular expression of the tokenizer: %.120s at %zu", (char *)why,
-                           (size_t)at);
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "regular expression of the tokenizer: %.120s at %zu", (char *)why,
+                       (size_t)at);
     }
     (void)pcre2_jit_compile(step, PCRE2_JIT_COMPLETE); // where it can: only speed
     p->step[p->n++] = step;
@@ -94,16 +95,15 @@ static enum sq_status compile(struct sq_pretokenizer *p, const char *regex, uint
 enum sq_status sq_pretokenizer_add(struct sq_pretokenizer *p, const char *regex, bool is_literal,
                                    struct sq_error *err)
 {
-    if (p->n == SQ_PRETOKENIZER_MAX)
-        return UNSUPPORTED("pre_tokenizer: more than %d steps", SQ_PRETOKENIZER_MAX);
+    SQ_FAIL_IF(p->n == SQ_PRETOKENIZER_MAX, err, SQ_ERR_UNSUPPORTED,
+               "pre_tokenizer: more than %d steps", SQ_PRETOKENIZER_MAX);
     if (is_literal)
         return compile(p, regex, PCRE2_LITERAL, err);
-    struct rewriting w = {.out = malloc(strlen(regex) * (sizeof SPACES + 2) / 2 + 8)};
-    SQ_NEED(w.out, err, "a regular expression");
-    enum sq_status status = rewrite(regex, &w, err);
-    SQ_THEN(status, compile(p, w.out, PCRE2_UCP, err));
-    free(w.out);
-    return status;
+    SQ_FREED char *out = malloc(strlen(regex) * (sizeof SPACES + 2) / 2 + 8);
+    struct rewriting w = {.out = out};
+    SQ_NEED(out, err, "a regular expression");
+    SQ_TRY(rewrite(regex, &w, err));
+    return compile(p, out, PCRE2_UCP, err);
 }
 
 void sq_pretokenizer_free(struct sq_pretokenizer *p)
@@ -184,10 +184,9 @@ static enum sq_status cut_from(struct cut *c, unsigned step, const char *text, s
         const int found = find(c, step, text, n, at);
         if (found == PCRE2_ERROR_NOMATCH)
             break;
-        if (found < 0)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "the tokenizer's regular expression %s on the text (PCRE2 error %d)",
-                           found == PCRE2_ERROR_MATCHLIMIT ? "takes too long" : "gives up", found);
+        SQ_FAIL_IF(found < 0, err, SQ_ERR_RANGE,
+                   "the tokenizer's regular expression %s on the text (PCRE2 error %d)",
+                   found == PCRE2_ERROR_MATCHLIMIT ? "takes too long" : "gives up", found);
         const PCRE2_SIZE *o = pcre2_get_ovector_pointer(c->match[step]);
         const size_t begin = o[0], end = o[1];
         SQ_TRY(cut_from(c, step + 1, text + done, begin - done, err));

@@ -36,14 +36,12 @@ static enum sq_status encode(struct sq_prompt *p, const struct sq_checkpoint *ck
     if (back > 0)
         memcpy(p->id + front + p->n, t->around + t->n_front, back * sizeof *p->id);
     p->n += front + back;
-    if (p->n == 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "the prompt has 0 tokens, need 1 or more");
+    SQ_FAIL_IF(p->n == 0, err, SQ_ERR_RANGE, "the prompt has 0 tokens, need 1 or more");
     for (size_t i = 0; i < p->n; i++)
-        if ((size_t)p->id[i] >= ck->config.vocab_size)
-            return SQ_FAIL(err, SQ_ERR_INDEX,
-                           "token %zu of the prompt = %d, need 0..%zu: the tokenizer is of another "
-                           "model",
-                           i, (int)p->id[i], ck->config.vocab_size - 1);
+        SQ_FAIL_IF((size_t)p->id[i] >= ck->config.vocab_size, err, SQ_ERR_INDEX,
+                   "token %zu of the prompt = %d, need 0..%zu: the tokenizer is of another "
+                   "model",
+                   i, (int)p->id[i], ck->config.vocab_size - 1);
     return SQ_OK;
 }
 
@@ -54,9 +52,7 @@ enum sq_status sq_prompt_read(struct sq_prompt *p, const struct sq_checkpoint *c
     SQ_TRY(sq_tokenizer_of_model(&p->tokenizer, ck, model, "tokens_eval.safetensors", &p->is_bytes,
                                  err));
     const enum sq_status status = encode(p, ck, text, err);
-    if (status != SQ_OK)
-        sq_prompt_free(p);
-    return status;
+    return SQ_ELSE(status, sq_prompt_free(p));
 }
 
 void sq_prompt_free(struct sq_prompt *p)

@@ -67,11 +67,10 @@ enum sq_status sq_tokenizer_of_model(struct sq_tokenizer *t, const struct sq_che
         *is_bytes = true;
         return SQ_OK;
     }
-    if (is_sentencepiece && !has_json)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s has a SentencePiece tokenizer.model and no tokenizer.json: only "
-                       "byte-level BPE is supported",
-                       sq_path_tail(model));
+    SQ_FAIL_IF(is_sentencepiece && !has_json, err, SQ_ERR_UNSUPPORTED,
+               "%s has a SentencePiece tokenizer.model and no tokenizer.json: only "
+               "byte-level BPE is supported",
+               sq_path_tail(model));
     SQ_TRY(sq_tokenizer_read(t, path, err));
     if (t->bos == SQ_TOKEN_NONE)
         read_config_bos(model, t);
@@ -93,8 +92,8 @@ static enum sq_status cut(const struct ids *stream, size_t window, size_t stride
     const size_t extra = lead != SQ_TOKEN_NONE;
     const size_t body = stream->n < window - extra ? stream->n : window - extra;
     const size_t n = 1 + (stream->n - body) / stride;
-    if (body + extra < 2)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "the text has %zu tokens, need 2 or more", body);
+    SQ_FAIL_IF(body + extra < 2, err, SQ_ERR_RANGE, "the text has %zu tokens, need 2 or more",
+               body);
     *out = (struct sq_tokens){.n_sequences = n,
                               .offset = calloc(n + 1, sizeof *out->offset),
                               .id = calloc(n, (body + extra) * sizeof *out->id),
@@ -116,11 +115,10 @@ static enum sq_status cut(const struct ids *stream, size_t window, size_t stride
 static enum sq_status check_ids(const struct ids *ids, size_t vocab_size, struct sq_error *err)
 {
     for (size_t i = 0; i < ids->n; i++)
-        if ((size_t)ids->id[i] >= vocab_size)
-            return SQ_FAIL(err, SQ_ERR_INDEX,
-                           "token %zu of the text = %d, need 0..%zu: the tokenizer is of another "
-                           "model",
-                           i, (int)ids->id[i], vocab_size - 1);
+        SQ_FAIL_IF((size_t)ids->id[i] >= vocab_size, err, SQ_ERR_INDEX,
+                   "token %zu of the text = %d, need 0..%zu: the tokenizer is of another "
+                   "model",
+                   i, (int)ids->id[i], vocab_size - 1);
     return SQ_OK;
 }
 
@@ -129,19 +127,16 @@ static enum sq_status settle(struct sq_token_source *s, const struct sq_tokenize
 {
     if (s->window == 0)
         s->window = max_position < DEFAULT_WINDOW ? max_position : DEFAULT_WINDOW;
-    if (s->window < 2 || s->window > max_position)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "--window = %zu, need 2..%zu, the model's context",
-                       s->window, max_position);
+    SQ_FAIL_IF(s->window < 2 || s->window > max_position, err, SQ_ERR_RANGE,
+               "--window = %zu, need 2..%zu, the model's context", s->window, max_position);
     if (s->bos == SQ_BOS_DEFAULT)
         s->bos = t->adds_bos ? SQ_BOS_FIRST : SQ_BOS_NONE;
-    if (s->bos != SQ_BOS_NONE && t->bos == SQ_TOKEN_NONE)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--bos %s, but the model names no BOS token",
-                       sq_bos_name(s->bos));
+    SQ_FAIL_IF(s->bos != SQ_BOS_NONE && t->bos == SQ_TOKEN_NONE, err, SQ_ERR_ARG,
+               "--bos %s, but the model names no BOS token", sq_bos_name(s->bos));
     const size_t room = s->window - (s->bos == SQ_BOS_EACH);
     s->stride = s->stride ? s->stride : room;
-    if (s->stride > room)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "--stride = %zu, need 1..%zu, the text in a window",
-                       s->stride, room);
+    SQ_FAIL_IF(s->stride > room, err, SQ_ERR_RANGE,
+               "--stride = %zu, need 1..%zu, the text in a window", s->stride, room);
     return SQ_OK;
 }
 
@@ -161,21 +156,19 @@ static enum sq_status read_text(struct sq_token_source *s, const struct sq_check
                                 const struct sq_tokenizer *t, bool is_bytes,
                                 struct sq_tokens *tokens, struct sq_error *err)
 {
-    struct sq_file_view text;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view text = {0};
     struct ids ids;
     SQ_TRY(settle(s, t, ck->config.max_position, err));
     SQ_TRY(sq_file_map(s->text, &text, err));
-    enum sq_status status = is_bytes ? bytes_of(&text, &ids, err)
-                                     : sq_tokenizer_encode(t, (const char *)text.data, text.nbytes,
-                                                           &ids.id, &ids.n, err);
-    sq_file_unmap(&text);
-    SQ_TRY(status);
+    SQ_TRY(is_bytes ? bytes_of(&text, &ids, err)
+                    : sq_tokenizer_encode(t, (const char *)text.data, text.nbytes, &ids.id, &ids.n,
+                                          err));
     if (s->bos == SQ_BOS_FIRST) { // encode leaves room for one
         memmove(ids.id + 1, ids.id, ids.n * sizeof *ids.id);
         ids.id[0] = t->bos;
         ids.n++;
     }
-    status = check_ids(&ids, ck->config.vocab_size, err);
+    enum sq_status status = check_ids(&ids, ck->config.vocab_size, err);
     const int32_t lead = s->bos == SQ_BOS_EACH ? t->bos : SQ_TOKEN_NONE;
     if (status == SQ_OK && lead != SQ_TOKEN_NONE)
         status = check_ids(&(const struct ids){(int32_t[]){lead}, 1}, ck->config.vocab_size, err);
@@ -191,12 +184,11 @@ enum sq_status sq_token_source_read(struct sq_token_source *s, const struct sq_c
     char path[PATH_SIZE];
     SQ_CLOSED(sq_tokenizer_free) struct sq_tokenizer t = {0};
     *tokens = (struct sq_tokens){0};
-    if (s->tokens && s->text)
-        return SQ_FAIL(err, SQ_ERR_ARG, "a token file and a text given, need one of them");
+    SQ_FAIL_IF(s->tokens && s->text, err, SQ_ERR_ARG,
+               "a token file and a text given, need one of them");
     if (!s->text) {
-        if (s->window || s->stride || s->bos != SQ_BOS_DEFAULT)
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "--window, --stride and --bos cut a text; a token file is cut already");
+        SQ_FAIL_IF(s->window || s->stride || s->bos != SQ_BOS_DEFAULT, err, SQ_ERR_ARG,
+                   "--window, --stride and --bos cut a text; a token file is cut already");
         sq_tokens_beside(model, beside, path, sizeof path);
         return sq_tokens_read(tokens, s->tokens ? s->tokens : path, ck->config.vocab_size,
                               ck->config.max_position, err);

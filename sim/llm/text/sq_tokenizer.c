@@ -108,14 +108,7 @@ void sq_tokenizer_sort_merges(struct sq_tokenizer *t)
 
 void sq_tokenizer_free(struct sq_tokenizer *t)
 {
-    free(t->token);
-    free(t->added[0]);
-    free(t->added[1]);
-    free(t->merge);
-    free(t->rank);
-    free(t->text);
-    free(t->nfc_text);
-    free(t->around);
+    SQ_FREE(t->token, t->added[0], t->added[1], t->merge, t->rank, t->text, t->nfc_text, t->around);
     sq_pretokenizer_free(&t->pretokenizer);
     *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
 }
@@ -238,11 +231,10 @@ static int32_t split(struct encoder *e, const char *piece, size_t n)
 // Each join takes a symbol away and offers two pairs: 3 n candidates at most.
 static enum sq_status reserve(struct encoder *e, size_t n, struct sq_error *err)
 {
-    if (n > MAX_PIECE)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "a piece of %zu bytes, need at most %d", n, MAX_PIECE);
+    SQ_FAIL_IF(n > MAX_PIECE, err, SQ_ERR_RANGE, "a piece of %zu bytes, need at most %d", n,
+               MAX_PIECE);
     if (n > e->piece_capacity) {
-        free(e->symbol);
-        free(e->heap);
+        SQ_FREE(e->symbol, e->heap);
         e->piece_capacity = 2 * n + 64;
         e->symbol = malloc(e->piece_capacity * sizeof *e->symbol);
         e->heap = malloc(3 * e->piece_capacity * sizeof *e->heap);
@@ -321,9 +313,8 @@ static enum sq_status encode_normalized(struct encoder *e, const char *text, siz
     const utf8proc_ssize_t length =
         utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &nfc,
                      UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    if (length < 0)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "NFC of a text of %zu bytes: %s", n,
-                       utf8proc_errmsg(length));
+    SQ_FAIL_IF(length < 0, err, SQ_ERR_MEMORY, "NFC of a text of %zu bytes: %s", n,
+               utf8proc_errmsg(length));
     return encode_from(e, 1, (const char *)nfc, (size_t)length, err);
 }
 
@@ -512,8 +503,7 @@ static enum sq_status check_utf8(const char *text, size_t nbytes, struct sq_erro
         const size_t rest = nbytes - at < 4 ? nbytes - at : 4;
         const utf8proc_ssize_t n =
             utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)rest, &c);
-        if (n <= 0)
-            return SQ_FAIL(err, SQ_ERR_DAMAGED, "the text is no UTF-8 at byte %zu", at);
+        SQ_FAIL_IF(n <= 0, err, SQ_ERR_DAMAGED, "the text is no UTF-8 at byte %zu", at);
         at += (size_t)n;
     }
     return SQ_OK;
@@ -528,12 +518,8 @@ enum sq_status sq_tokenizer_encode(const struct sq_tokenizer *t, const char *tex
     enum sq_status status = reserve(&e, 1, err);
     SQ_THEN(status, t->rank ? encode_longest_first(&e, text, nbytes, err)
                             : encode_from(&e, 0, text, nbytes, err));
-    free(e.symbol);
-    free(e.heap);
-    if (status != SQ_OK) {
-        free(e.id);
-        return status;
-    }
+    SQ_FREE(e.symbol, e.heap);
+    SQ_TRY(SQ_ELSE(status, free(e.id)));
     *id = e.id;
     *n = e.n;
     return SQ_OK;

@@ -11,9 +11,6 @@
 #include "sim/llm/text/sq_tokenizer.h"
 #include "sim/llm/text/sq_tokenizer_json.h"
 
-#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
-#define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
-
 enum { MAX_TOKEN = 4096, MAX_ID = 1 << 24 };
 
 struct reader {
@@ -65,8 +62,8 @@ static enum sq_status append(struct sq_token **list, size_t *n, struct sq_token 
 static enum sq_status add_token(struct reader *r, const char *text, size_t n, int64_t id,
                                 struct sq_error *err)
 {
-    if (id < 0 || id >= MAX_ID)
-        return DAMAGED("%s: id of a token = %lld, need 0..%d", r->what, (long long)id, MAX_ID - 1);
+    SQ_FAIL_IF(id < 0 || id >= MAX_ID, err, SQ_ERR_DAMAGED, "%s: id of a token = %lld, need 0..%d",
+               r->what, (long long)id, MAX_ID - 1);
     char *to = r->t->text + r->text_n;
     size_t length = n;
     if (r->t->rank)
@@ -83,9 +80,9 @@ static enum sq_status add_token(struct reader *r, const char *text, size_t n, in
 static enum sq_status add_added(struct reader *r, unsigned pass, const char *text, size_t n,
                                 int64_t id, struct sq_error *err)
 {
-    if (n == 0 || id < 0 || id >= MAX_ID)
-        return DAMAGED("%s: an added token of %zu bytes with id %lld, need 1 byte, 0..%d", r->what,
-                       n, (long long)id, MAX_ID - 1);
+    SQ_FAIL_IF(n == 0 || id < 0 || id >= MAX_ID, err, SQ_ERR_DAMAGED,
+               "%s: an added token of %zu bytes with id %lld, need 1 byte, 0..%d", r->what, n,
+               (long long)id, MAX_ID - 1);
     char *to = r->t->text + r->text_n;
     memcpy(to, text, n);
     r->text_n += n;
@@ -101,17 +98,17 @@ static enum sq_status add_merge(struct reader *r, const char *left, size_t n_lef
     char bytes[2 * MAX_TOKEN];
     size_t a, b = 0;
     struct sq_tokenizer *t = r->t;
-    if (n_left > MAX_TOKEN || n_right > MAX_TOKEN)
-        return DAMAGED("%s: merge %zu has %zu bytes, need at most %d a side", r->what, t->n_merges,
-                       n_left + n_right, MAX_TOKEN);
+    SQ_FAIL_IF(n_left > MAX_TOKEN || n_right > MAX_TOKEN, err, SQ_ERR_DAMAGED,
+               "%s: merge %zu has %zu bytes, need at most %d a side", r->what, t->n_merges,
+               n_left + n_right, MAX_TOKEN);
     to_bytes(left, n_left, bytes, &a);
     to_bytes(right, n_right, bytes + a, &b);
     const struct sq_merge m = {.left = sq_tokenizer_find(t, bytes, a),
                                .right = sq_tokenizer_find(t, bytes + a, b),
                                .rank = (uint32_t)t->n_merges,
                                .id = sq_tokenizer_find(t, bytes, a + b)};
-    if (a == 0 || b == 0 || m.left < 0 || m.right < 0 || m.id < 0)
-        return DAMAGED("%s: merge %zu is of tokens outside the vocabulary", r->what, t->n_merges);
+    SQ_FAIL_IF(a == 0 || b == 0 || m.left < 0 || m.right < 0 || m.id < 0, err, SQ_ERR_DAMAGED,
+               "%s: merge %zu is of tokens outside the vocabulary", r->what, t->n_merges);
     t->merge[t->n_merges++] = m;
     return SQ_OK;
 }
@@ -121,16 +118,16 @@ static enum sq_status add_merge_text(struct reader *r, const char *text, size_t 
                                      struct sq_error *err)
 {
     const char *space = memchr(text, ' ', n);
-    if (!space)
-        return DAMAGED("%s: merge %zu has no two parts", r->what, r->t->n_merges);
+    SQ_FAIL_IF(!space, err, SQ_ERR_DAMAGED, "%s: merge %zu has no two parts", r->what,
+               r->t->n_merges);
     const size_t left = (size_t)(space - text);
     return add_merge(r, text, left, space + 1, n - left - 1, err);
 }
 
 static enum sq_status make_room_for_merges(struct reader *r, size_t n, struct sq_error *err)
 {
-    if (n >= MAX_ID)
-        return DAMAGED("%s: %zu merges, need less than %d", r->what, n, MAX_ID);
+    SQ_FAIL_IF(n >= MAX_ID, err, SQ_ERR_DAMAGED, "%s: %zu merges, need less than %d", r->what, n,
+               MAX_ID);
     r->t->merge = calloc(n + 1, sizeof *r->t->merge);
     return SQ_HAVE(r->t->merge, err, "%s", r->what);
 }
@@ -142,15 +139,15 @@ static enum sq_status visit_token(void *context, struct sq_json_text key, struct
 {
     struct reader *r = context;
     char text[MAX_TOKEN + 1], number[24];
-    if (key.n > MAX_TOKEN || value.n >= sizeof number)
-        return DAMAGED("%s: a token of %zu bytes, need at most %d", r->what, key.n, MAX_TOKEN);
+    SQ_FAIL_IF(key.n > MAX_TOKEN || value.n >= sizeof number, err, SQ_ERR_DAMAGED,
+               "%s: a token of %zu bytes, need at most %d", r->what, key.n, MAX_TOKEN);
     SQ_TRY(sq_json_decode(r->what, key, text, err));
     memcpy(number, value.at, value.n);
     number[value.n] = '\0';
     char *end;
     const long long id = strtoll(number, &end, 10);
-    if (*end || end == number)
-        return DAMAGED("%s: the id of a token is no integer", r->what);
+    SQ_FAIL_IF(*end || end == number, err, SQ_ERR_DAMAGED, "%s: the id of a token is no integer",
+               r->what);
     return add_token(r, text, strlen(text), id, err);
 }
 
@@ -178,9 +175,10 @@ static enum sq_status check_plain(const struct reader *r, struct sq_json_text ke
             if (value.n == strlen(field[i].plain[j]) &&
                 memcmp(value.at, field[i].plain[j], value.n) == 0)
                 return SQ_OK;
-        return UNSUPPORTED("%s: %s of the model, need %s: only byte-level BPE is supported (no "
-                           "SentencePiece, no WordPiece)",
-                           r->what, field[i].key, field[i].plain[0]);
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: %s of the model, need %s: only byte-level BPE is supported (no "
+                       "SentencePiece, no WordPiece)",
+                       r->what, field[i].key, field[i].plain[0]);
     }
     return SQ_OK;
 }
@@ -217,7 +215,7 @@ static enum sq_status add_json_merges(struct reader *r, struct sq_error *err)
             SQ_TRY(add_merge(r, json_string_value(a), json_string_length(a), json_string_value(b),
                              json_string_length(b), err));
         else
-            return DAMAGED("%s: merge %zu is no pair", r->what, i);
+            return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: merge %zu is no pair", r->what, i);
     }
     return SQ_OK;
 }
@@ -231,12 +229,11 @@ static enum sq_status add_json_added(struct reader *r, const json_t *list, struc
     {
         const char *text = json_string_value(json_object_get(a, "content"));
         const json_t *id = json_object_get(a, "id");
-        if (!text || !json_is_integer(id))
-            return DAMAGED("%s: added token %zu has no content or no id", r->what, i);
+        SQ_FAIL_IF(!text || !json_is_integer(id), err, SQ_ERR_DAMAGED,
+                   "%s: added token %zu has no content or no id", r->what, i);
         for (size_t j = 0; j < 3; j++)
-            if (json_is_true(json_object_get(a, never[j])))
-                return UNSUPPORTED("%s: %s of added token '%.40s' = true, need false", r->what,
-                                   never[j], text);
+            SQ_FAIL_IF(json_is_true(json_object_get(a, never[j])), err, SQ_ERR_UNSUPPORTED,
+                       "%s: %s of added token '%.40s' = true, need false", r->what, never[j], text);
         const unsigned pass = json_is_true(json_object_get(a, "normalized"));
         SQ_TRY(add_added(r, pass, text, strlen(text), json_integer_value(id), err));
     }
@@ -258,9 +255,8 @@ static enum sq_status normalize_added(struct reader *r, struct sq_error *err)
         const utf8proc_ssize_t length =
             utf8proc_map((const utf8proc_uint8_t *)a[i].at, (utf8proc_ssize_t)a[i].n, &nfc,
                          UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-        if (length < 0)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: NFC of an added token: %s", r->what,
-                           utf8proc_errmsg(length));
+        SQ_FAIL_IF(length < 0, err, SQ_ERR_MEMORY, "%s: NFC of an added token: %s", r->what,
+                   utf8proc_errmsg(length));
         assert(used + (size_t)length <= room);
         memcpy(r->t->nfc_text + used, nfc, (size_t)length);
         free(nfc);
@@ -277,19 +273,15 @@ static enum sq_status visit_root(void *context, struct sq_json_text key, struct 
     struct reader *r = context;
     if (is_key(key, "model"))
         return sq_json_members(r->what, value, visit_model, r, err);
-    const bool is_added = is_key(key, "added_tokens");
-    enum sq_status status = SQ_OK;
     json_auto_t *part = NULL;
     SQ_TRY(sq_json_value(r->what, value, &part, err));
-    if (is_added)
-        status = add_json_added(r, part, err);
-    else if (is_key(key, "normalizer"))
-        status = sq_tokenizer_json_normalizer(r->what, part, &r->t->is_nfc, err);
-    else if (is_key(key, "pre_tokenizer"))
-        status = sq_tokenizer_json_steps(r->what, part, &r->t->pretokenizer, err);
-    else if (is_key(key, "post_processor"))
-        status = sq_tokenizer_json_around(part, r->t, err);
-    return status;
+    if (is_key(key, "added_tokens"))
+        return add_json_added(r, part, err);
+    if (is_key(key, "normalizer"))
+        return sq_tokenizer_json_normalizer(r->what, part, &r->t->is_nfc, err);
+    if (is_key(key, "pre_tokenizer"))
+        return sq_tokenizer_json_steps(r->what, part, &r->t->pretokenizer, err);
+    return is_key(key, "post_processor") ? sq_tokenizer_json_around(part, r->t, err) : SQ_OK;
 }
 
 static enum sq_status read_json(struct reader *r, struct sq_json_text file, struct sq_error *err)
@@ -298,10 +290,10 @@ static enum sq_status read_json(struct reader *r, struct sq_json_text file, stru
     SQ_NEED(r->t->text, err, "%s", r->what);
     SQ_TRY(sq_json_check_depth(r->what, file, err));
     SQ_TRY(sq_json_members(r->what, file, visit_root, r, err));
-    if (r->t->n_tokens == 0 || !json_is_array(r->merges))
-        return UNSUPPORTED("%s: no vocab with merges: only byte-level BPE is supported", r->what);
-    if (r->t->pretokenizer.n == 0)
-        return UNSUPPORTED("%s: no pre_tokenizer: only byte-level BPE is supported", r->what);
+    SQ_FAIL_IF(r->t->n_tokens == 0 || !json_is_array(r->merges), err, SQ_ERR_UNSUPPORTED,
+               "%s: no vocab with merges: only byte-level BPE is supported", r->what);
+    SQ_FAIL_IF(r->t->pretokenizer.n == 0, err, SQ_ERR_UNSUPPORTED,
+               "%s: no pre_tokenizer: only byte-level BPE is supported", r->what);
     SQ_TRY(normalize_added(r, err));
     sq_tokenizer_sort(r->t);
     SQ_TRY(add_json_merges(r, err));
@@ -311,18 +303,16 @@ static enum sq_status read_json(struct reader *r, struct sq_json_text file, stru
 
 enum sq_status sq_tokenizer_read(struct sq_tokenizer *t, const char *path, struct sq_error *err)
 {
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     struct reader r = {.t = t, .what = sq_path_tail(path)};
     *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
     SQ_TRY(sq_file_map(path, &map, err));
     const struct sq_json_text file = {(const char *)map.data, map.nbytes};
     const enum sq_status status =
-        map.nbytes > 0 ? read_json(&r, file, err) : DAMAGED("%s: the file is empty", r.what);
+        map.nbytes > 0 ? read_json(&r, file, err)
+                       : SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: the file is empty", r.what);
     json_decref((json_t *)(uintptr_t)r.merges);
-    sq_file_unmap(&map);
-    if (status != SQ_OK)
-        sq_tokenizer_free(t);
-    return status;
+    return SQ_ELSE(status, sq_tokenizer_free(t));
 }
 
 // ---- GGUF -----------------------------------------------------------------------------------
@@ -343,15 +333,15 @@ static enum sq_status find_text(const char *what, const struct sq_gguf *g, const
     const bool is = json_is_string(j) && json_string_length(j) < 64;
     if (is)
         snprintf(out, 64, "%s", json_string_value(j));
-    return is ? SQ_OK : UNSUPPORTED("%s: %s is missing or no name", what, key);
+    return is ? SQ_OK : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: %s is missing or no name", what, key);
 }
 
 static enum sq_status find_strings(const char *what, const struct sq_gguf *g, const char *key,
                                    const struct sq_gguf_value **v, struct sq_error *err)
 {
     *v = sq_gguf_find(g, key);
-    if (!*v || !(*v)->is_array || (*v)->type != SQ_GGUF_STRING || (*v)->n >= MAX_ID)
-        return DAMAGED("%s: %s is no array of less than %d strings", what, key, MAX_ID);
+    SQ_FAIL_IF(!*v || !(*v)->is_array || (*v)->type != SQ_GGUF_STRING || (*v)->n >= MAX_ID, err,
+               SQ_ERR_DAMAGED, "%s: %s is no array of less than %d strings", what, key, MAX_ID);
     return SQ_OK;
 }
 
@@ -363,9 +353,8 @@ static enum sq_status find_byte_level(const char *what, const struct sq_gguf *g,
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, pre) == 0)
             s->kind = &known[i];
-    if (!s->kind)
-        return UNSUPPORTED("%s: tokenizer.ggml.pre = %.60s, need gpt-2, llama-bpe, qwen2 or smollm",
-                           what, pre);
+    SQ_FAIL_IF(!s->kind, err, SQ_ERR_UNSUPPORTED,
+               "%s: tokenizer.ggml.pre = %.60s, need gpt-2, llama-bpe, qwen2 or smollm", what, pre);
     return find_strings(what, g, "tokenizer.ggml.merges", &s->merges, err);
 }
 
@@ -376,7 +365,8 @@ static enum sq_status find_scores(const char *what, const struct sq_gguf *g,
     return s->scores && s->scores->is_array && s->scores->type == SQ_GGUF_F32 &&
                    s->scores->n == s->tokens->n
                ? SQ_OK
-               : DAMAGED("%s: tokenizer.ggml.scores is no array of %zu binary32 numbers", what,
+               : SQ_FAIL(err, SQ_ERR_DAMAGED,
+                         "%s: tokenizer.ggml.scores is no array of %zu binary32 numbers", what,
                          s->tokens->n);
 }
 
@@ -387,17 +377,17 @@ enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
     *s = (struct sq_tokenizer_source){0};
     SQ_TRY(find_text(what, g, "tokenizer.ggml.model", kind, err));
     const bool is_spm = strcmp(kind, "llama") == 0;
-    if (!is_spm && strcmp(kind, "gpt2") != 0)
-        return UNSUPPORTED("%s: tokenizer.ggml.model = %s, need gpt2 (byte-level BPE) or llama "
-                           "(SentencePiece)",
-                           what, kind);
+    SQ_FAIL_IF(!is_spm && strcmp(kind, "gpt2") != 0, err, SQ_ERR_UNSUPPORTED,
+               "%s: tokenizer.ggml.model = %s, need gpt2 (byte-level BPE) or llama "
+               "(SentencePiece)",
+               what, kind);
     SQ_TRY(find_strings(what, g, "tokenizer.ggml.tokens", &s->tokens, err));
     SQ_TRY(is_spm ? find_scores(what, g, s, err) : find_byte_level(what, g, s, err));
     s->type = sq_gguf_find(g, "tokenizer.ggml.token_type");
-    if (s->type &&
-        (!s->type->is_array || s->type->n != s->tokens->n || s->type->type == SQ_GGUF_STRING))
-        return DAMAGED("%s: tokenizer.ggml.token_type is no array of %zu integers", what,
-                       s->tokens->n);
+    SQ_FAIL_IF(s->type && (!s->type->is_array || s->type->n != s->tokens->n ||
+                           s->type->type == SQ_GGUF_STRING),
+               err, SQ_ERR_DAMAGED, "%s: tokenizer.ggml.token_type is no array of %zu integers",
+               what, s->tokens->n);
     return SQ_OK;
 }
 
@@ -421,8 +411,8 @@ static enum sq_status add_byte(struct reader *r, struct sq_gguf_text text, int64
     int end = 0;
     if (text.n == 6)
         memcpy(copy, text.at, 6);
-    if (sscanf(copy, "<0x%2X>%n", &byte, &end) != 1 || end != 6)
-        return DAMAGED("%s: token %lld is a byte, need <0x00>..<0xFF>", r->what, (long long)id);
+    SQ_FAIL_IF(sscanf(copy, "<0x%2X>%n", &byte, &end) != 1 || end != 6, err, SQ_ERR_DAMAGED,
+               "%s: token %lld is a byte, need <0x00>..<0xFF>", r->what, (long long)id);
     r->t->of_byte[byte] = (int32_t)id;
     return SQ_OK;
 }
@@ -449,8 +439,8 @@ static enum sq_status rank_scores(struct reader *r, const struct sq_tokenizer_so
     for (size_t i = 0; i < n; i++) {
         memcpy(&order[i].score, s->scores->at + i * sizeof(float), sizeof(float));
         order[i].id = (int32_t)i;
-        if (order[i].score != order[i].score)
-            return DAMAGED("%s: the score of token %zu is no number", r->what, i);
+        SQ_FAIL_IF(order[i].score != order[i].score, err, SQ_ERR_DAMAGED,
+                   "%s: the score of token %zu is no number", r->what, i);
     }
     qsort(order, n, sizeof *order, by_score);
     for (size_t i = 0, rank = 0; i < n; i++) {
@@ -498,9 +488,9 @@ static enum sq_status read_spm(struct reader *r, const struct sq_gguf *g,
     const struct sq_gguf_value *first = sq_gguf_find(g, "tokenizer.ggml.add_space_prefix");
     const struct sq_gguf_value *unknown = sq_gguf_find(g, "tokenizer.ggml.unknown_token_id");
     const int64_t id = unknown && !unknown->is_array ? sq_gguf_integer(unknown, 0) : 0;
-    if (id < 0 || (uint64_t)id >= s->tokens->n)
-        return DAMAGED("%s: tokenizer.ggml.unknown_token_id = %lld, need 0..%zu", r->what,
-                       (long long)id, s->tokens->n - 1);
+    SQ_FAIL_IF(id < 0 || (uint64_t)id >= s->tokens->n, err, SQ_ERR_DAMAGED,
+               "%s: tokenizer.ggml.unknown_token_id = %lld, need 0..%zu", r->what, (long long)id,
+               s->tokens->n - 1);
     for (unsigned byte = 0; byte < 256; byte++)
         r->t->of_byte[byte] = (int32_t)id;
     r->t->is_space_first = !first || first->is_array || sq_gguf_integer(first, 0) != 0;
@@ -540,7 +530,5 @@ enum sq_status sq_tokenizer_of_gguf(struct sq_tokenizer *t, const struct sq_gguf
     struct reader r = {.t = t, .what = what};
     *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
     const enum sq_status status = read_gguf(&r, g, err);
-    if (status != SQ_OK)
-        sq_tokenizer_free(t);
-    return status;
+    return SQ_ELSE(status, sq_tokenizer_free(t));
 }

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
-
 static bool is_type(const json_t *o, const char *name)
 {
     const char *type = json_string_value(json_object_get(o, "type"));
@@ -29,8 +27,8 @@ enum sq_status sq_tokenizer_json_normalizer(const char *what, const json_t *o, b
         *is_nfc = true;
         return SQ_OK;
     }
-    if (!is_type(o, "Sequence"))
-        return UNSUPPORTED("%s: normalizer = %.40s, need NFC or none", what, type_of(o));
+    SQ_FAIL_IF(!is_type(o, "Sequence"), err, SQ_ERR_UNSUPPORTED,
+               "%s: normalizer = %.40s, need NFC or none", what, type_of(o));
     const json_t *list = json_object_get(o, "normalizers");
     for (size_t i = 0; i < json_array_size(list); i++)
         SQ_TRY(sq_tokenizer_json_normalizer(what, json_array_get(list, i), is_nfc, err));
@@ -46,20 +44,20 @@ static enum sq_status add_split(const char *what, const json_t *o, struct sq_pre
     const char *behavior = json_string_value(json_object_get(o, "behavior"));
     const char *regex = json_string_value(json_object_get(pattern, "Regex"));
     const char *literal = json_string_value(json_object_get(pattern, "String"));
-    if (!behavior || strcmp(behavior, "Isolated") != 0 ||
-        json_is_true(json_object_get(o, "invert")))
-        return UNSUPPORTED("%s: behavior of a Split = %.40s, need Isolated, not inverted", what,
-                           behavior ? behavior : "none");
-    if (!regex && !literal)
-        return UNSUPPORTED("%s: a Split without a pattern", what);
+    SQ_FAIL_IF(!behavior || strcmp(behavior, "Isolated") != 0 ||
+                   json_is_true(json_object_get(o, "invert")),
+               err, SQ_ERR_UNSUPPORTED,
+               "%s: behavior of a Split = %.40s, need Isolated, not inverted", what,
+               behavior ? behavior : "none");
+    SQ_FAIL_IF(!regex && !literal, err, SQ_ERR_UNSUPPORTED, "%s: a Split without a pattern", what);
     return sq_pretokenizer_add(p, regex ? regex : literal, !regex, err);
 }
 
 static enum sq_status add_step(const char *what, const json_t *o, struct sq_pretokenizer *p,
                                bool *has_bytes, struct sq_error *err)
 {
-    if (*has_bytes)
-        return UNSUPPORTED("%s: pre_tokenizer %.40s behind ByteLevel", what, type_of(o));
+    SQ_FAIL_IF(*has_bytes, err, SQ_ERR_UNSUPPORTED, "%s: pre_tokenizer %.40s behind ByteLevel",
+               what, type_of(o));
     if (is_type(o, "Split"))
         return add_split(what, o, p, err);
     if (is_type(o, "Digits"))
@@ -68,12 +66,12 @@ static enum sq_status add_step(const char *what, const json_t *o, struct sq_pret
                                        ? SQ_REGEX_DIGIT
                                        : SQ_REGEX_DIGITS,
                                    false, err);
-    if (!is_type(o, "ByteLevel"))
-        return UNSUPPORTED("%s: pre_tokenizer = %.40s, need ByteLevel, Digits or Split: only "
-                           "byte-level BPE is supported",
-                           what, type_of(o));
-    if (json_is_true(json_object_get(o, "add_prefix_space")))
-        return UNSUPPORTED("%s: add_prefix_space = true, need false", what);
+    SQ_FAIL_IF(!is_type(o, "ByteLevel"), err, SQ_ERR_UNSUPPORTED,
+               "%s: pre_tokenizer = %.40s, need ByteLevel, Digits or Split: only "
+               "byte-level BPE is supported",
+               what, type_of(o));
+    SQ_FAIL_IF(json_is_true(json_object_get(o, "add_prefix_space")), err, SQ_ERR_UNSUPPORTED,
+               "%s: add_prefix_space = true, need false", what);
     *has_bytes = true;
     return json_is_false(json_object_get(o, "use_regex"))
                ? SQ_OK
@@ -92,9 +90,10 @@ enum sq_status sq_tokenizer_json_steps(const char *what, const json_t *o, struct
         SQ_TRY(add_step(what, o, p, &has_bytes, err));
     }
     return has_bytes ? SQ_OK
-                     : UNSUPPORTED("%s: pre_tokenizer without ByteLevel: only byte-level BPE is "
-                                   "supported",
-                                   what);
+                     : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                               "%s: pre_tokenizer without ByteLevel: only byte-level BPE is "
+                               "supported",
+                               what);
 }
 
 // ---- post_processor -------------------------------------------------------------------------
@@ -109,9 +108,9 @@ static enum sq_status add_special(struct sq_tokenizer *t, const json_t *ids, siz
     t->around = grown;
     for (size_t i = 0; i < more; i++) {
         const json_t *id = json_array_get(ids, i);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= 1 << 24)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "post_processor: id %zu of a special token, need 0..16777215", i);
+        SQ_FAIL_IF(
+            !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= 1 << 24,
+            err, SQ_ERR_RANGE, "post_processor: id %zu of a special token, need 0..16777215", i);
         grown[all + i] = (int32_t)json_integer_value(id);
         (*n)++;
     }

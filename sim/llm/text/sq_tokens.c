@@ -33,9 +33,9 @@ static enum sq_status find(const struct sq_safetensors *st, const char *name, en
             "token file: tensor '%s' is missing, need a safetensors file with I32 'ids' of "
             "all sequences and I64 'offsets' where each begins and the last ends",
             name);
-    if ((*t)->dtype != dtype || (*t)->n_dims != 1)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "token file: '%s' is %s with %u dimensions, need %s, 1",
-                       name, sq_dtype_name((*t)->dtype), (*t)->n_dims, sq_dtype_name(dtype));
+    SQ_FAIL_IF((*t)->dtype != dtype || (*t)->n_dims != 1, err, SQ_ERR_DAMAGED,
+               "token file: '%s' is %s with %u dimensions, need %s, 1", name,
+               sq_dtype_name((*t)->dtype), (*t)->n_dims, sq_dtype_name(dtype));
     return SQ_OK;
 }
 
@@ -45,17 +45,17 @@ static enum sq_status read_offsets(struct sq_tokens *t, const struct sq_tensor *
     for (size_t i = 0; i <= t->n_sequences; i++) {
         const int64_t at = load_i64(offsets->data + 8 * i);
         const int64_t before = i ? (int64_t)t->offset[i - 1] : 0;
-        if (at < before || (uint64_t)at > n_ids || (i == 0 && at != 0))
-            return SQ_FAIL(err, SQ_ERR_OFFSETS, "offsets[%zu] = %lld, need %lld..%zu", i,
-                           (long long)at, (long long)before, i ? n_ids : 0);
-        if (i > 0 && (at - before < 2 || (uint64_t)(at - before) > max_position))
-            return SQ_FAIL(err, SQ_ERR_RANGE, "sequence %zu has %lld tokens, need 2..%zu", i - 1,
-                           (long long)(at - before), max_position);
+        SQ_FAIL_IF(at < before || (uint64_t)at > n_ids || (i == 0 && at != 0), err, SQ_ERR_OFFSETS,
+                   "offsets[%zu] = %lld, need %lld..%zu", i, (long long)at, (long long)before,
+                   i ? n_ids : 0);
+        SQ_FAIL_IF(i > 0 && (at - before < 2 || (uint64_t)(at - before) > max_position), err,
+                   SQ_ERR_RANGE, "sequence %zu has %lld tokens, need 2..%zu", i - 1,
+                   (long long)(at - before), max_position);
         t->offset[i] = (size_t)at;
     }
-    if (t->offset[t->n_sequences] != n_ids)
-        return SQ_FAIL(err, SQ_ERR_OFFSETS, "the last offset is %zu, need %zu, the number of ids",
-                       t->offset[t->n_sequences], n_ids);
+    SQ_FAIL_IF(t->offset[t->n_sequences] != n_ids, err, SQ_ERR_OFFSETS,
+               "the last offset is %zu, need %zu, the number of ids", t->offset[t->n_sequences],
+               n_ids);
     return SQ_OK;
 }
 
@@ -64,9 +64,8 @@ static enum sq_status read_ids(struct sq_tokens *t, const struct sq_tensor *ids,
 {
     for (size_t i = 0; i < ids->n_elements; i++) {
         t->id[i] = load_i32(ids->data + 4 * i);
-        if (t->id[i] < 0 || (size_t)t->id[i] >= vocab_size)
-            return SQ_FAIL(err, SQ_ERR_INDEX, "ids[%zu] = %d, need 0..%zu, the vocabulary", i,
-                           (int)t->id[i], vocab_size - 1);
+        SQ_FAIL_IF(t->id[i] < 0 || (size_t)t->id[i] >= vocab_size, err, SQ_ERR_INDEX,
+                   "ids[%zu] = %d, need 0..%zu, the vocabulary", i, (int)t->id[i], vocab_size - 1);
     }
     return SQ_OK;
 }
@@ -77,9 +76,8 @@ static enum sq_status read_all(struct sq_tokens *t, const struct sq_safetensors 
     const struct sq_tensor *ids, *offsets;
     SQ_TRY(find(st, "ids", SQ_I32, &ids, err));
     SQ_TRY(find(st, "offsets", SQ_I64, &offsets, err));
-    if (offsets->n_elements < 2)
-        return SQ_FAIL(err, SQ_ERR_OFFSETS, "token file: %zu offsets, need at least 2 (a sequence)",
-                       offsets->n_elements);
+    SQ_FAIL_IF(offsets->n_elements < 2, err, SQ_ERR_OFFSETS,
+               "token file: %zu offsets, need at least 2 (a sequence)", offsets->n_elements);
     t->n_sequences = offsets->n_elements - 1;
     t->offset = calloc(offsets->n_elements, sizeof *t->offset);
     t->id = calloc(ids->n_elements + 1, sizeof *t->id);
@@ -91,14 +89,11 @@ static enum sq_status read_all(struct sq_tokens *t, const struct sq_safetensors 
 enum sq_status sq_tokens_read(struct sq_tokens *t, const char *path, size_t vocab_size,
                               size_t max_position, struct sq_error *err)
 {
-    struct sq_safetensors st;
+    SQ_CLOSED(sq_safetensors_close) struct sq_safetensors st = {0};
     *t = (struct sq_tokens){0};
     SQ_TRY(sq_safetensors_open(&st, path, err));
     const enum sq_status status = read_all(t, &st, vocab_size, max_position, err);
-    sq_safetensors_close(&st);
-    if (status != SQ_OK)
-        sq_tokens_free(t);
-    return status;
+    return SQ_ELSE(status, sq_tokens_free(t));
 }
 
 void sq_tokens_beside(const char *model, const char *name, char *path, size_t path_size)
@@ -113,8 +108,7 @@ void sq_tokens_beside(const char *model, const char *name, char *path, size_t pa
 
 void sq_tokens_free(struct sq_tokens *t)
 {
-    free(t->offset);
-    free(t->id);
+    SQ_FREE(t->offset, t->id);
     *t = (struct sq_tokens){0};
 }
 

@@ -35,12 +35,10 @@ enum sq_status sq_train_check(const struct sq_checkpoint *ck, const struct sq_re
                               struct sq_error *err)
 {
     const struct sq_model_config *c = &ck->config;
-    if (!r->format->values->tune)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "train: %s is not trained, need gqsa or sp24",
-                       r->format->name);
-    if (!ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "train: needs a model directory with config.json, or GGUF");
+    SQ_FAIL_IF(!r->format->values->tune, err, SQ_ERR_UNSUPPORTED,
+               "train: %s is not trained, need gqsa or sp24", r->format->name);
+    SQ_FAIL_IF(!ck->is_model, err, SQ_ERR_UNSUPPORTED,
+               "train: needs a model directory with config.json, or GGUF");
     if (c->has_qk_norm || c->has_post_norm || c->is_geglu || c->local_window > 0 ||
         c->attention_cap > 0 || c->logit_cap > 0 || c->has_offset_gain)
         return SQ_FAIL(
@@ -112,12 +110,7 @@ static void clean(struct training *t)
         free(t->d_w[i]);
     sq_block_grad_free(&t->b);
     sq_llama_free(&t->plain);
-    free(t->tune);
-    free(t->first);
-    free(t->gains);
-    free(t->biases);
-    free(t->rows);
-    free(t->wanted);
+    SQ_FREE(t->tune, t->first, t->gains, t->biases, t->rows, t->wanted);
 }
 
 // ---- a block --------------------------------------------------------------------------------------
@@ -407,9 +400,7 @@ static enum sq_status e2e(struct training *t, struct sq_train_result *result, st
     SQ_THEN(status, e2e_with(t, &e, result, err));
     if (e.embedded)
         sq_llama_free(&embedded);
-    free(e.head);
-    free(e.scratch);
-    free(e.in);
+    SQ_FREE(e.head, e.scratch, e.in);
     return status;
 }
 
@@ -422,8 +413,8 @@ enum sq_status sq_train_layers(const struct sq_checkpoint *ck, const struct sq_t
         .ck = ck, .tokens = tokens, .r = r, .layer = layer, .how = how, .rng = {how->seed}};
     *result = (struct sq_train_result){NAN, NAN, NAN, NAN};
     SQ_TRY(sq_train_check(ck, r, err));
-    if (how->batch < 1 || how->batch > BATCH_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "batch = %zu, need 1..%d", how->batch, BATCH_MAX);
+    SQ_FAIL_IF(how->batch < 1 || how->batch > BATCH_MAX, err, SQ_ERR_RANGE,
+               "batch = %zu, need 1..%d", how->batch, BATCH_MAX);
     enum sq_status status = set_up(&t, err);
     if (status == SQ_OK && how->has_bqpo)
         status = bqpo(&t, result, err);
