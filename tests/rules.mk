@@ -175,11 +175,11 @@ element-check: $(BUILD)/tests/cli/element_codes
 coverage: $(BUILD)/sqsim
 	$(Q)tests/rtl/coverage/coverage.sh $(BUILD)/sqsim build/coverage $(SEED) $(JOBS)
 
-## formal (verify): all proofs of tests/formal/proofs.sh, their table into reports/verification/formal.md
+## formal (verify): all proofs of tests/formal/proofs.sh, their table into build/verification/formal.md
 .PHONY: formal
-FORMAL_MD := reports/verification/formal.md
+FORMAL_MD := $(BUILD)/verification/formal.md
 formal: $(BUILD)/sqsim
-	$(Q)rm -f $(BUILD)/formal.rows
+	$(Q)rm -f $(BUILD)/formal.rows && mkdir -p $(dir $(FORMAL_MD))
 	$(Q)FORMAL=all TABLE=$(BUILD)/formal.rows $(PROVE) -v tests/formal/formal.t
 	$(Q){ printf '<!-- make formal, revision %s, %s -->\n' "$$(reports/revision.sh)" \
 	  "$$(yosys -V | cut -d'(' -f1)"; cat tests/formal/table_head.md $(BUILD)/formal.rows; } > $(FORMAL_MD).new

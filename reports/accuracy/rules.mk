@@ -25,9 +25,9 @@ gemma3:
 # 32 sequences over TOKENS/tokens_eval_32.
 kl = $(BUILD)/kl_grid $(1) $(2)/tokens_eval$(if $(filter 32,$(3)),_32).safetensors $(2)/tokens_calib.safetensors $(3) $(4).txt $(5) \
   "$$(reports/revision.sh)"
-# $(call kl_page,NAME,LISTS,COMMAND): the page of its verdicts on the claims of LISTS_verdicts.txt; build/NAME.md has its tables too.
+# $(call kl_page,NAME,LISTS,COMMAND,N): the page of its verdicts on the claims of LISTS_verdicts.txt, and N tables; build/NAME.md has all of them.
 kl_page = $(ACCURACY)/kl_table.py $(2).txt $(ACCURACY)/$(1).csv $(2)_verdicts.txt "$(3)" > $(BUILD)/$(1).md && \
-  awk '/^\#\# / && ++n > 1 {exit} 1' $(BUILD)/$(1).md > $(ACCURACY)/$(1).md
+  awk '/^\#\# / && ++n > 1 + $(4) {exit} 1' $(BUILD)/$(1).md > $(ACCURACY)/$(1).md
 
 # Rows that reports/accuracy/smollm2.csv holds are not measured again: remove it to begin anew.
 SMOLLM2_LISTS := $(ACCURACY)/smollm2
@@ -35,14 +35,14 @@ SMOLLM2_LISTS := $(ACCURACY)/smollm2
 accuracy-smollm2: smollm2 $(BUILD)/kl_grid
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SMOLLM2_SEQUENCES),$(SMOLLM2_LISTS),$(ACCURACY)/smollm2.csv); fi
-	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2)
+	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2,0)
 
-# Claims of papers over 32 sequences, hours of a core, and the page with its tables, which the first table of README.md reads; rows that smollm2_claims.csv holds are not measured again.
+# Claims of papers over 32 sequences, hours of a core, and the page with the table that README.md's first table reads; rows that smollm2_claims.csv holds are not measured again.
 .PHONY: accuracy-claims
 accuracy-claims: smollm2 $(BUILD)/kl_grid
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),32,$(ACCURACY)/smollm2_claims,$(ACCURACY)/smollm2_claims.csv); fi
-	$(Q)$(call kl_page,smollm2_claims,$(ACCURACY)/smollm2_claims,make accuracy SUBJECT=claims) && cp $(BUILD)/smollm2_claims.md $(ACCURACY)
+	$(Q)$(call kl_page,smollm2_claims,$(ACCURACY)/smollm2_claims,make accuracy SUBJECT=claims,1)
 
 # accuracy: regenerate reports/accuracy: tables of weights and of banks, and the claims on them, on the model that is trained here;
 # SUBJECT=smollm2, SUBJECT=claims: that model, going on where it stopped
@@ -58,5 +58,5 @@ accuracy: $(BUILD)/kl_grid
 	$(Q)rm -f $(TINY_KL).csv
 	$(Q)$(call kl,traces/tiny-llama,traces/tiny-llama,64,$(TINY_KL),$(TINY_KL).csv)
 	$(Q)cp $(TINY_KL).csv $(ACCURACY)/tiny-llama-kl.csv
-	$(Q)$(call kl_page,tiny-llama-kl,$(TINY_KL),make accuracy)
+	$(Q)$(call kl_page,tiny-llama-kl,$(TINY_KL),make accuracy,0)
 endif

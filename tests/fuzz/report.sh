@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# report.sh DIR: the page of reports/verification/fuzz.md from the logs that fuzz.sh left in DIR, and from
+# report.sh DIR: build/verification/fuzz.md, from the logs that fuzz.sh left in DIR, and from
 # the committed corpora.
 set -eu
 dir=$1

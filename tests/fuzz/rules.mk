@@ -60,7 +60,7 @@ $(eval $(call fuzz_build,$(FUZZ_DIR)-afl,$(AFL_CC),,-fsanitize=fuzzer))
 ## fuzz (verify): libFuzzer over every reader, SECONDS=n each (60), TARGET="NAME .." (all)
 ## fuzz-afl (verify): the same harnesses under AFL++
 ## fuzz-corpus (verify): what `make fuzz` found, minimised, into tests/fuzz/corpus
-# fuzz-report: reports/verification/fuzz.md from the logs of `make fuzz`
+# fuzz-report: build/verification/fuzz.md from the logs of `make fuzz`
 .PHONY: fuzz fuzz-build fuzz-afl fuzz-corpus fuzz-report
 ifeq ($(shell command -v $(CLANG)),)
 fuzz fuzz-build fuzz-corpus:
@@ -82,6 +82,5 @@ fuzz-afl: $(TARGET:%=$(FUZZ_DIR)-afl/%)
 	$(Q)for t in $(TARGET); do tests/fuzz/fuzz.sh $(FUZZ_DIR)-afl $$t $(SECONDS) afl || exit 1; done
 endif
 fuzz-report:
-	$(Q)tests/fuzz/report.sh $(FUZZ_DIR) > reports/verification/fuzz.md.new || \
-	  { rc=$$?; rm -f reports/verification/fuzz.md.new; [ $$rc = 3 ] && exit 0; exit $$rc; }
-	$(Q)[ ! -f reports/verification/fuzz.md.new ] || mv reports/verification/fuzz.md.new reports/verification/fuzz.md
+	$(Q)mkdir -p $(BUILD)/verification && tests/fuzz/report.sh $(FUZZ_DIR) > $(BUILD)/verification/fuzz.md || \
+	  { rc=$$?; rm -f $(BUILD)/verification/fuzz.md; [ $$rc = 3 ] && exit 0; exit $$rc; }
