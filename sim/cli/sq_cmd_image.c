@@ -228,13 +228,12 @@ static enum sq_status write_image(const struct visit *v, const char *name, const
                        strerror(errno));
     SQ_TRY(sq_outfile_open(&memory, path, err));
     fwrite(word, 4, n_words, memory.stream);
-    char *const text = json_dumps(v->json, JSON_INDENT(2));
+    SQ_FREED char *const text = json_dumps(v->json, JSON_INDENT(2));
     enum sq_status status = SQ_HAVE(text, err, "%.80s.json", name);
     SQ_THEN(status, path_of(v->in->output, name, ".json", path, err));
     SQ_THEN(status, sq_outfile_write(path, text, strlen(text), err));
     SQ_THEN(status, sq_outfile_commit(&memory, err));
     sq_outfile_abort(&memory);
-    free(text);
     if (status != SQ_OK && is_new)
         (void)rmdir(v->in->output);
     return status;

@@ -106,20 +106,16 @@ enum sq_status sq_vectors_request(const struct sq_vectors_request *in, bool *is_
 {
     const struct sq_recipe *recipe = in->recipe;
     SQ_CLOSED(sq_vectors_free) struct sq_vectors v = {0};
-    struct sq_answers a;
+    SQ_CLOSED(sq_answers_free) struct sq_answers a = {0};
     char list[200];
     if (!recipe->format->vectors)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s, need %s", recipe->format->name,
                        sq_cli_formats_with(offsetof(struct sq_format_ops, vectors), list));
     SQ_TRY(recipe->format->vectors(recipe, SEED, &v, err));
-    enum sq_status status = SQ_OK;
     if (in->folder)
-        status = sq_vectors_write(&v, in->folder, recipe->format->name, err);
-    if (status == SQ_OK && in->answers)
-        status = sq_answers_read(&a, &v, in->answers, err);
-    if (status == SQ_OK)
-        *is_kept = report(in, &v, in->answers ? &a : NULL);
-    if (status == SQ_OK && in->answers)
-        sq_answers_free(&a);
-    return status;
+        SQ_TRY(sq_vectors_write(&v, in->folder, recipe->format->name, err));
+    if (in->answers)
+        SQ_TRY(sq_answers_read(&a, &v, in->answers, err));
+    *is_kept = report(in, &v, in->answers ? &a : NULL);
+    return SQ_OK;
 }

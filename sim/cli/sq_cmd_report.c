@@ -115,19 +115,17 @@ static void print_changes(const struct arguments *in, const struct sq_changes *c
 
 static enum sq_status compare(const struct arguments *in, bool *differ, struct sq_error *err)
 {
-    struct sq_report a, b = {0};
+    SQ_CLOSED(sq_report_free) struct sq_report a = {0};
+    SQ_CLOSED(sq_report_free) struct sq_report b = {0};
     static struct sq_changes changes; // large
     if (in->n_files < 2)
         return SQ_FAIL(err, SQ_ERR_ARG, "--changes needs two databases of sqsim sweep");
     SQ_TRY(sq_report_load(&a, in->file[0], in->sweep, err));
-    enum sq_status status = sq_report_load(&b, in->file[1], in->sweep, err);
-    SQ_THEN(status, sq_report_compare(&a, &b, &changes, err));
-    if (status == SQ_OK)
-        print_changes(in, &changes);
-    sq_report_free(&a);
-    sq_report_free(&b);
+    SQ_TRY(sq_report_load(&b, in->file[1], in->sweep, err));
+    SQ_TRY(sq_report_compare(&a, &b, &changes, err));
+    print_changes(in, &changes);
     *differ = changes.changed || changes.only_a || changes.only_b;
-    return status;
+    return SQ_OK;
 }
 
 int sq_cmd_report(int argc, char **argv)

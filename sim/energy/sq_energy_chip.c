@@ -89,16 +89,13 @@ enum sq_status sq_energy_chip_read(const char *path, const unsigned *value,
                                    struct sq_energy_chip *chip, struct sq_error *err)
 {
     struct search s = {sq_path_tail(path), value, chip, false};
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     SQ_TRY(sq_file_map(path, &map, err));
-    enum sq_status status =
-        sq_json_lines(path, map.data ? (const char *)map.data : "", map.nbytes, look, &s, err);
-    sq_file_unmap(&map);
-    if (status == SQ_OK && !s.is_found)
-        status =
-            SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                    "%s: no line of this chip; sqsim area --block top --machine M --of F --json "
-                    "with them writes one",
-                    s.what);
-    return status;
+    SQ_TRY(sq_json_lines(path, map.data ? (const char *)map.data : "", map.nbytes, look, &s, err));
+    if (!s.is_found)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: no line of this chip; sqsim area --block top --machine M --of F --json "
+                       "with them writes one",
+                       s.what);
+    return SQ_OK;
 }

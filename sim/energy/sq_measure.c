@@ -114,7 +114,7 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
     struct sq_synth_block block = sq_measure_block(c->block, c->point);
     struct work w = {.synth = synth};
     struct sq_netlist_edge edge = {.wire = NULL};
-    double *farads = NULL;
+    SQ_FREED double *farads = NULL;
     SQ_FREED char *path = NULL;
     memset(out, 0, sizeof *out);
     enum sq_status status = SQ_OK;
@@ -129,7 +129,6 @@ enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case
         out->pin_farads += farads && i < edge.n_wires && farads[i] > 0
                                ? w.netlist.net[i].load - w.netlist.net[i].wire
                                : 0;
-    free(farads);
     SQ_THEN(status, run(&w, c, options, out, err));
     for (unsigned m = 0; m < SQ_N_MODES; m++)
         sq_toggle_close(&w.toggle[m]);

@@ -259,14 +259,13 @@ enum sq_status sq_gpu_attention_read(const char *path, const char *device,
                                      struct sq_gpu_attention_records *g, struct sq_error *err)
 {
     struct reader r = {.what = path, .device = device, .g = g, .err = err};
-    struct sq_file_view map;
+    SQ_CLOSED(sq_file_unmap) struct sq_file_view map = {0};
     *g = (struct sq_gpu_attention_records){0};
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status = sq_csv_reader_init(&r.csv, map.data ? (const char *)map.data : "",
                                                map.nbytes, path, MAX_ROW, err);
     SQ_THEN(status, read_all(&r));
     sq_csv_reader_free(&r.csv);
-    sq_file_unmap(&map);
     if (status != SQ_OK)
         sq_gpu_attention_free(g);
     return status;

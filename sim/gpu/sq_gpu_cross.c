@@ -287,14 +287,13 @@ enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_recor
     struct table t = {.n = 0};
     memset(cross, 0, sizeof *cross);
     SQ_TRY(check(gpu, n, err));
-    struct file *file = calloc(n, sizeof *file);
+    SQ_FREED struct file *file = calloc(n, sizeof *file);
     cross->file = calloc(n, sizeof *cross->file);
     const enum sq_status status = file && cross->file
                                       ? cross_files(gpu, g, n, progress, file, &t, cross, err)
                                       : SQ_NO_MEMORY(err, "%zu files", n);
     cross->point = t.row;
     cross->n_points = t.n;
-    free(file);
     free(t.pair);
     if (status != SQ_OK)
         sq_gpu_cross_free(cross);

@@ -370,7 +370,7 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
                              const struct sq_gpu_records g[], struct sq_gpu_joined *j,
                              struct sq_error *err)
 {
-    struct work *w = calloc(1, sizeof *w);
+    SQ_FREED struct work *w = calloc(1, sizeof *w);
     struct sq_machine_memo *memo = calloc(1, sizeof *memo);
     enum sq_status status = SQ_OK;
     *j = (struct sq_gpu_joined){.n = 0};
@@ -385,7 +385,6 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
         free(w->accelerator.known);
     }
     sq_machine_memos_free(memo, 1);
-    free(w);
     if (status != SQ_OK)
         sq_gpu_joined_free(j);
     return status;

@@ -196,7 +196,7 @@ enum sq_status sq_sum_set_load(const char *path, struct sq_sum_set *s, struct sq
     *s = (struct sq_sum_set){.n_rows = 0};
     const char *const name = shown(path, quoted);
     gzFile f = gzopen(path, "rb");
-    char *line = malloc(LINE_MAX_NBYTES);
+    SQ_FREED char *line = malloc(LINE_MAX_NBYTES);
     enum sq_status status = !line ? SQ_FAIL(err, SQ_ERR_MEMORY, "no memory for a line")
                             : f   ? read_rows(f, line, s, &inner)
                                   : SQ_FAIL(err, SQ_ERR_IO, "'%s' cannot be opened", name);
@@ -204,7 +204,6 @@ enum sq_status sq_sum_set_load(const char *path, struct sq_sum_set *s, struct sq
         status = SQ_FAIL(err, status, "'%s': %.160s", name, inner.text);
     if (f)
         gzclose(f);
-    free(line);
     if (status != SQ_OK)
         sq_sum_set_free(s);
     return status;

@@ -209,7 +209,7 @@ static enum sq_status run_in_bubble(const struct sq_confine *c, char *const argv
 {
     struct words w = {0};
     const struct sq_process_limits l = sq_confine_limits();
-    char *dir = realpath(c->dir, NULL);
+    SQ_FREED char *dir = realpath(c->dir, NULL);
     if (!dir)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(c->dir),
                        strerror(errno));
@@ -238,7 +238,6 @@ static enum sq_status run_in_bubble(const struct sq_confine *c, char *const argv
             SQ_FAIL(err, SQ_ERR_RANGE, "%.60s ran for more than %u seconds, which is its limit",
                     argv[0], l.seconds);
     free_words(&w);
-    free(dir);
     return status;
 }
 

@@ -130,11 +130,10 @@ enum sq_status sq_safetensors_begin(struct sq_safetensors_writer *w, const char 
 {
     *w = (struct sq_safetensors_writer){.n_tensors = n};
     SQ_TRY(sq_outfile_open(&w->out, path, err));
-    json_t *header = json_object();
+    json_auto_t *header = json_object();
     w->piece = calloc(n + 1, sizeof *w->piece);
     enum sq_status status = header && w->piece ? begin(w, header, tensor, metadata, n_metadata, err)
                                                : SQ_NO_MEMORY(err, "%zu tensors", n);
-    json_decref(header);
     if (status != SQ_OK)
         sq_safetensors_abort(w);
     return status;

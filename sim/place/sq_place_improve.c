@@ -337,8 +337,7 @@ enum sq_status sq_place_improve(struct sq_place *p, struct sq_error *err)
     enum sq_status status = SQ_HAVE(w.row && w.seen, err, "a placement");
     for (uint32_t i = 0; i < p->n_cells && status == SQ_OK; i++)
         status = insert(&w, i);
-    if (status == SQ_OK)
-        status = rounds(&w);
+    SQ_THEN(status, rounds(&w));
     for (size_t i = 0; i < p->n_cells; i++) // sums of widths were rounded
         p->cell[i].x = rint(p->cell[i].x / p->lef->site_width) * p->lef->site_width;
     for (size_t i = 0; i < p->n_rows && w.row; i++)

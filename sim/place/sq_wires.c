@@ -60,23 +60,19 @@ static enum sq_status time_it(const struct sq_synth *s, const struct sq_synth_bl
                               struct sq_error *err)
 {
     const struct sq_wires *const w = s->on_area_context;
-    char *text[2] = {NULL, NULL};
+    SQ_FREED char *verilog = NULL, *spef = NULL;
     size_t n;
-    FILE *out = open_memstream(&text[0], &n);
+    FILE *out = open_memstream(&verilog, &n);
     SQ_NEED(out, err, "a netlist");
     sq_spef_verilog(out, &t->p, block->top);
     fclose(out);
     t->sum.of_net = calloc(t->p.n_nets + 1, sizeof(double));
-    out = open_memstream(&text[1], &n);
+    out = open_memstream(&spef, &n);
     enum sq_status status = SQ_HAVE(out && t->sum.of_net, err, "a netlist");
-    if (status == SQ_OK)
-        status = sq_spef_write(out, &t->p, block->top, &w->layer, &t->sum, err);
+    SQ_THEN(status, sq_spef_write(out, &t->p, block->top, &w->layer, &t->sum, err));
     if (out)
         fclose(out);
-    if (status == SQ_OK)
-        status = time_texts(s, block, clock, t, text[0], text[1], bare_ns, err);
-    free(text[0]);
-    free(text[1]);
+    SQ_THEN(status, time_texts(s, block, clock, t, verilog, spef, bare_ns, err));
     return status;
 }
 

@@ -71,17 +71,13 @@ static enum sq_status shape_table(struct table *t, const struct sq_fields *p,
 static enum sq_status read_row(struct table *t, size_t row, struct sq_error *err)
 {
     SQ_CLOSED(sq_fields_free) struct sq_fields p = {0};
-    struct sq_fields m;
+    SQ_CLOSED(sq_fields_free) struct sq_fields m = {0};
     SQ_TRY(sq_fields_read(&p, t->sweep->row[t->first + row].parameters, err));
-    enum sq_status status = sq_fields_read(&m, t->sweep->row[t->first + row].measures, err);
-    if (status == SQ_OK) {
-        if (row == 0)
-            status = shape_table(t, &p, &m, err);
-        if (status == SQ_OK)
-            fill_row(t, row, &p, &m);
-        sq_fields_free(&m);
-    }
-    return status;
+    SQ_TRY(sq_fields_read(&m, t->sweep->row[t->first + row].measures, err));
+    if (row == 0)
+        SQ_TRY(shape_table(t, &p, &m, err));
+    fill_row(t, row, &p, &m);
+    return SQ_OK;
 }
 
 static enum sq_status read_table(struct table *t, const struct sq_report_sweep *s, size_t first,

@@ -175,14 +175,10 @@ static enum sq_status put_fields(struct sq_csv *csv, const struct sq_fields *a,
 enum sq_status sq_csv_row(struct sq_csv *csv, const struct sq_sweep_row *row, struct sq_error *err)
 {
     SQ_CLOSED(sq_fields_free) struct sq_fields a = {0};
-    struct sq_fields b;
+    SQ_CLOSED(sq_fields_free) struct sq_fields b = {0};
     SQ_TRY(sq_fields_read(&a, row->parameters, err));
-    enum sq_status status = sq_fields_read(&b, row->measures, err);
-    if (status == SQ_OK) {
-        status = put_fields(csv, &a, &b, err);
-        sq_fields_free(&b);
-    }
-    return status;
+    SQ_TRY(sq_fields_read(&b, row->measures, err));
+    return put_fields(csv, &a, &b, err);
 }
 
 void sq_csv_free(struct sq_csv *csv)

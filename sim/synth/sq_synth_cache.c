@@ -64,13 +64,12 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
     if (!s->rtl_dir)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(rtl_dir),
                        strerror(errno));
-    char *here = cache_dir[0] == '/' ? strdup("") : getcwd(NULL, 0);
+    SQ_FREED char *here = cache_dir[0] == '/' ? strdup("") : getcwd(NULL, 0);
     enum sq_status status = SQ_OK;
     if (!here || asprintf(&s->cache_dir, "%s%s%s", here, *here ? "/" : "", cache_dir) < 0) {
         s->cache_dir = NULL;
         status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(cache_dir));
     }
-    free(here);
     SQ_THEN(status, open_parts(s, liberty, err));
     sq_digest_add(&s->digest, &s->base_digest, sizeof s->base_digest);
     if (status != SQ_OK)

@@ -154,15 +154,15 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const struct sq_synth_bl
                               const char *work, const char *mapper, struct sq_synth_count *c,
                               struct sq_error *err)
 {
-    json_t *modules;
+    json_auto_t *modules = NULL;
     SQ_TRY(load_modules(work, mapper, &modules, err));
     *c = (struct sq_synth_count){json_object(), json_object(), 0};
     const struct walk w = {s, block, modules, c};
     const char *const top = top_of(modules);
-    enum sq_status status = top ? add_module(&w, top, 1, NULL, err) : SQ_OK;
-    json_decref(modules);
-    if (status == SQ_OK && json_object_size(c->cells) == 0)
-        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
-                         block->top);
-    return status;
+    if (top)
+        SQ_TRY(add_module(&w, top, 1, NULL, err));
+    if (json_object_size(c->cells) == 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
+                       block->top);
+    return SQ_OK;
 }

@@ -203,7 +203,7 @@ static enum sq_status run_checkpoint(struct work *w, const char *model, bool *is
                                      struct sq_error *err)
 {
     const struct sq_cosim_args *c = &w->in->c;
-    uint8_t *is_wanted;
+    SQ_FREED uint8_t *is_wanted = NULL;
     size_t n;
     SQ_TRY(sq_cli_layers(&w->ck, c->layer, &is_wanted, &n, err));
     const struct sq_encoded_options o = {.recipe = &w->r,
@@ -213,17 +213,16 @@ static enum sq_status run_checkpoint(struct work *w, const char *model, bool *is
                                          .m = c->m,
                                          .seed = c->seed,
                                          .is_wanted = is_wanted};
-    const enum sq_status status = sq_encoded_layers(&w->ck, &o, visit_layer, w, is_real, err);
-    free(is_wanted);
-    if (status == SQ_OK && w->n_rows == 0 && !c->has_block)
+    SQ_TRY(sq_encoded_layers(&w->ck, &o, visit_layer, w, is_real, err));
+    if (w->n_rows == 0 && !c->has_block)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "--format = %s: its layers go through no block whose products are counted, "
                        "need --block B of one that they go through",
                        c->options.format->name);
-    if (status == SQ_OK && w->n_rows == 0)
+    if (w->n_rows == 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "--block = %s: no layer in %s goes through it",
                        c->block->name, c->options.format->name);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status run_layers(struct work *w, bool *is_real, struct sq_error *err)
