@@ -18,14 +18,12 @@ H=gpu,sparsity,dtype_in,dtype_out,M,N,K,lat_us
       echo "A100,2:4,BF16,BF16,$m,$n,4096,$((9 + m * n / 45000))"
     done
   done; } >"$W/a.csv"
-accept "compare" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml"
-ok "rows with M < 128 are left out" out_has "72 rows (left out: 0 of the calibration, 12 with M < 128"
+says "compare: rows with M < 128 are left out" "72 rows (left out: 0 of the calibration, 12 with M < 128" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml"
 ok "a line for each kind, 2:4 too" [ "$(grep -c '^[A-Z0-9]* *\(dense\|2:4\) ' "$W.out")" = 4 ]
 ok "it lists ten worst rows" [ "$(grep -c '^  .*measured .* us, predicted' "$W.out")" = 10 ]
 accept "--worst" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --worst 3
 ok "--worst 3 lists three" [ "$(grep -c '^  .*measured .* us, predicted' "$W.out")" = 3 ]
-accept "--min-m" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --min-m 1024
-ok "--min-m leaves rows out" out_has "^a.csv on a100_pcie_80g: 36 rows"
+says "--min-m: --min-m leaves rows out" "^a.csv on a100_pcie_80g: 36 rows" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --min-m 1024
 accept "--json" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --json
 ok "--json: a line per row and the summary" [ "$(rows)" = 73 ]
 ok "speedups of all three sorts" [ "$(number speedups)" = 54 ]
@@ -33,11 +31,9 @@ accept "--calibrate" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --cal
 cp "$W/new.yaml" "$W/first.yaml"
 accept "--calibrate again" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --calibrate new.yaml
 ok "gives the same bytes" cmp "$W/new.yaml" "$W/first.yaml"
-accept "the fitted machine" compare --gpu a.csv --machine new.yaml
-ok "its calibration rows are left out" out_has "left out: 8 of the calibration"
+says "the fitted machine: its calibration rows are left out" "left out: 8 of the calibration" compare --gpu a.csv --machine new.yaml
 cp "$W/a.csv" "$W/b.csv"
-accept "the same rows under another name" compare --gpu b.csv --machine new.yaml
-ok "are no calibration rows" out_has "left out: 0 of the calibration"
+says "the same rows under another name: are no calibration rows" "left out: 0 of the calibration" compare --gpu b.csv --machine new.yaml
 accept "two GPUs" compare --gpu a.csv --machine new.yaml --gpu b.csv --machine "$M/a100_pcie_80g.yaml" --json
 ok "and their sum" [ "$(number rows)" = 136 ]
 if command -v gnuplot >/dev/null; then
@@ -119,12 +115,10 @@ done
 # SPEC D.4 bounds the split: no faster than Amdahl's law with the ratio of s = 1.
 ok "Amdahl" awk -v r="$(cell FP8 4096 speedup)" -v got="$(cell "SQ BF16+FP8 s=0.75" 4096 speedup)" \
   'BEGIN { exit !(got > 1.3 && got < 1.02 / (.25 + .75 / r)) }'
-accept "--m" compare --machine "$H200" --m 64 --m 16384
-ok "--m sets the tokens" out_has " M=64 .* M=16384"
+says "--m: --m sets the tokens" " M=64 .* M=16384" compare --machine "$H200" --m 64 --m 16384
 accept "a CSV of GEMMs" compare --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" --json
 ok "its M is its own" near "$(cell BF16 null dram_seconds)" "$(awk "BEGIN {printf \"%.12g\", (2 * $weights + 2 * $io) / 4.3e12}")"
-accept "a GPU without FP8" compare --machine "$A"
-ok "says what it was fitted to" out_has "^constants fitted to A100.csv: launch [0-9.]* us"
+says "a GPU without FP8: says what it was fitted to" "^constants fitted to A100.csv: launch [0-9.]* us" compare --machine "$A"
 ok "has no split with FP8" [ "$(grep -c 'FP8' "$W.out")" = 0 ]
 ok "has INT4, W4A8 and the split with INT4" [ "$(grep -c '^INT4 \|^W4A8 \|^SQ INT8+INT4' "$W.out")" = 7 ]
 if command -v gnuplot >/dev/null; then
@@ -172,8 +166,7 @@ ok "the parts of a gap add up" awk -F'[:,{}]' '/"gap"/ {n++; for (i = 1; i < NF;
   if (d * d > 1e-12) {print "# " $0; bad = 1}} END {exit bad || n != 9}' "$W.out"
 ok "a launch of 3.5 in place of 4.26 us" [ "$(grep -c '"launch_us":-0.7\(6\|59999\)' "$W.out")" = 9 ]
 ok "the copy bandwidth explains nothing" [ "$(grep -c '"dram_us":0.0' "$W.out")" = 9 ]
-accept "in words" compare --machine "$H200" --workload "$L7" --gpu r.jsonl
-ok "the label follows the records" out_has "^h200, modelled, against measured times"
+says "in words: the label follows the records" "^h200, modelled, against measured times" compare --machine "$H200" --workload "$L7" --gpu r.jsonl
 ok "a line of differences each" [ "$(grep -c '4096x.*x.* 600.0 ' "$W.out")" = 3 ]
 # Measured times alone: three layers of a kernel, whose medians are the middle one's; others stay out.
 for us in 10 40 20; do
@@ -189,8 +182,7 @@ refuse "no measured record" compare --gpu quoted.jsonl
 refuse "line 1: record" compare --gpu a.csv
 sed 's/"M":4/"M":0/' "$W/m.jsonl" >"$W/zero.jsonl"
 refuse "line 1: M = 0" compare --gpu zero.jsonl
-accept "records alone" compare --machine "$H200" --gpu r.jsonl
-ok "the split is a kind of its own" out_has "^BF16  split .* 3 "
+says "records alone: the split is a kind of its own" "^BF16  split .* 3 " compare --machine "$H200" --gpu r.jsonl
 accept "a format on a GPU" run --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" \
   --format gqsa --records r.jsonl --json
 ok "its measured time: 224 GEMV of 5 us" near "$(number measured_seconds)" 0.00112
@@ -256,8 +248,8 @@ ok "rank after one shape in ten" at_most 0.85 "$(of all ">=128" calibrated model
 accept "--cross in words" compare --cross
 ok "a line of headings, the files, a law" [ "$(grep -c ' on [a-z0-9_]*$' "$W.out")" = 9 ]
 ok "the law of sqsim is the one that the files give" [ "$(sed -n 's/^law of [a-z ]*: //p' "$W.out" | uniq | wc -l)" = 1 ]
-says() { grep "$1" "$W.out" | sed 's/[^|]*|//; s/|.*//' | awk '{print $1, $3}' | tail -1; } # model, roofline
-ok "reports/gpu: kernels of unseen GPUs" grep -q "within $(says '^  kernels   >=128' | sed 's/ / %.*/')" <(tr '\n' ' ' <"$ROOT/reports/gpu/README.md")
+errors_of() { grep "$1" "$W.out" | sed 's/[^|]*|//; s/|.*//' | awk '{print $1, $3}' | tail -1; } # model, roofline
+ok "reports/gpu: kernels of unseen GPUs" grep -q "within $(errors_of '^  kernels   >=128' | sed 's/ / %.*/')" <(tr '\n' ' ' <"$ROOT/reports/gpu/README.md")
 accept "--cross of two files" compare --cross --gpu "$D/A100.csv" --machine "$A" --gpu "$D/RTX4090.csv" --machine "$M/rtx4090.yaml"
 ok "INT8 2:4 of both" [ "$(grep -c '^  INT8 2:4  >=128 ' "$W.out")" = 2 ]
 refuse "one machine, need at least two" compare --cross --gpu "$D/A100.csv" --machine "$A"
@@ -307,16 +299,14 @@ done
 # ---- times of frameworks' layers --------------------------------------------------------------
 # FP8 times of TensorRT-LLM hold the kernel that quantizes: with it the model is nearer to them.
 L=$D/aiconfigurator
-accept "layers of a framework" compare --gpu "$L/gemm_h200_sxm_trtllm_1.2.0rc5.csv" --machine "$H200" --min-m 1 --json
-ok "M = 1 is not left out" out_has '"dtype":"BF16".*"m":1,'
+says "layers of a framework: M = 1 is not left out" '"dtype":"BF16".*"m":1,' compare --gpu "$L/gemm_h200_sxm_trtllm_1.2.0rc5.csv" --machine "$H200" --min-m 1 --json
 ok "FP8 is timed with quantizing" out_has '"dtype":"FP8".*"timed":"quantizing"'
 ok "INT8, a plugin, alone" out_has '"dtype":"INT8".*"timed":"kernel"'
 ok "quantizing brings FP8 nearer" awk -F'[:,{}]' '/"dtype":"FP8"/ {for (i = 1; i < NF; i++) v[$i] = $(i + 1)
   m = v["\"measured_us\""]; p = v["\"predicted_us\""]; q = v["\"quantize_us\""]
   with += (p - m) / m < 0 ? (m - p) / m : (p - m) / m; p -= q; alone += (p - m) / m < 0 ? (m - p) / m : (p - m) / m; n++}
   END {print "# with", with / n, "alone", alone / n; exit !(n == 70 && with < 0.8 * alone)}' "$W.out"
-accept "in words" compare --gpu "$L/gemm_h200_sxm_trtllm_1.2.0rc5.csv" --machine "$H200"
-ok "what is timed" out_has "^timed: [1-9][0-9]* rows the kernel alone, [1-9][0-9]* with quantizing, 0 a framework's call"
+says "in words: what is timed" "^timed: [1-9][0-9]* rows the kernel alone, [1-9][0-9]* with quantizing, 0 a framework's call" compare --gpu "$L/gemm_h200_sxm_trtllm_1.2.0rc5.csv" --machine "$H200"
 accept "times of kernels" compare --gpu "$D/A100.csv" --machine "$A" --worst 0
 ok "a file of kernels says nothing of it" [ "$(grep -c '^timed' "$W.out")" = 0 ]
 
@@ -328,8 +318,7 @@ awk -F, -v OFS=, 'NR == 1 {print $0, "p10_us", "p90_us", "kernel"; next}
   $4 == "BF16" && $3 == "dense" && $7 == 512 && $9 == 18944 {$10 = l * 30}
   {print $0, l * .97, l * 1.03, "mine" NR} $3 == "2:4" && NR % 7 == 0 {$10 = l * 1.2; print $0, "", "", "slow"}
   NR == 20 {$10 = "nan"; print $0, "", "", ""} NR == 21 {$4 = "MXFP6"; print $0, "", "", ""}' "$D/A100.csv" >"$W/A100.csv"
-accept "--calibrate with bad rows" compare --gpu A100.csv --machine "$A" --calibrate bad.yaml
-ok "36 rows count" out_has "^36 calibration rows of 377"
+says "--calibrate with bad rows: 36 rows count" "^36 calibration rows of 377" compare --gpu A100.csv --machine "$A" --calibrate bad.yaml
 for row in "line 77: INT8 dense 8192x3072x8192" "line 105: BF16 dense 512x3584x18944"; do
   ok "outlier: $row" out_has "^  outlier: $row: measured"
 done
@@ -337,18 +326,15 @@ ok "no other" [ "$(grep -c outlier "$W.out")" = 2 ]
 ok "no time" out_has "^  left out: 1 from line 21 on: no time (lat_us = nan)$"
 ok "an unknown type by its name" out_has "^  left out: 1 from line 23 on: MXFP6 dense to INT32: no kind of the model$"
 ok "doubled rows" out_has "^  left out: 25 from line [0-9]* on: repeated"
-accept "the same in JSON" compare --gpu A100.csv --machine "$A" --calibrate bad.yaml --json
-ok "outliers" out_has '"outliers": *\[77, *105\]'
+says "the same in JSON: outliers" '"outliers": *\[77, *105\]' compare --gpu A100.csv --machine "$A" --calibrate bad.yaml --json
 accept "the machine from bad rows" compare --gpu "$D/A100.csv" --machine bad.yaml --json
 ok "is as good as from good ones" at_most "$(number median_speedup_error)" 0.07
 ok "in times too" at_most "$(number mean_abs_error)" 0.08
-accept "rows with a spread" compare --gpu A100.csv --machine "$A" --worst 1
-ok "how many are inside" out_has "^predicted between the tenth and the ninetieth percentile: [0-9]* of 288 rows"
+says "rows with a spread: how many are inside" "^predicted between the tenth and the ninetieth percentile: [0-9]* of 288 rows" compare --gpu A100.csv --machine "$A" --worst 1
 ok "a name and an interval" out_has "^  mine[0-9]* .* us ([0-9.]* to [0-9.]*), predicted"
 sed 's/A100/4090/; s/,BF16,BF16,/,FP8,BF16,/' "$D/A100.csv" >"$W/part.csv"
 sed '/dtype: INT4/d; /dtype: FP8/d' "$M/rtx4090.yaml" >"$W/part.yaml"
-accept "kinds that the machine lacks" compare --gpu part.csv --machine part.yaml
-ok "are left out with their reason" out_has "^  left out: [0-9]* from line [0-9]* on: dense FP8: no kind of machine rtx4090"
+says "kinds that the machine lacks: are left out with their reason" "^  left out: [0-9]* from line [0-9]* on: dense FP8: no kind of machine rtx4090" compare --gpu part.csv --machine part.yaml
 { echo "$H,p10_us,p90_us"; echo A100,dense,INT8,INT32,128,1,1,5,9,4; } >"$W/spread.csv"
 refuse "p10_us = 9 is above p90_us = 4" compare --gpu spread.csv --machine "$A"
 rm -f "$W/bad.yaml" "$W/part.csv" "$W/part.yaml" "$W/A100.csv"
@@ -360,8 +346,7 @@ ok "cycle model above its bound" at_most 8192 "$(number cycles)"
 ok "SCALE-Sim's closed form" [ "$(number scalesim_os_cycles)" = 146943 ]
 accept "--explain cycles, one lane" run --explain cycles --low-lanes 1 --bank 4 --json
 ok "core options count" [ "$(number bound_cycles)" = 2048 ]
-accept "--explain cycles in words" run --explain cycles
-ok "it names the skew" out_has "systolic skew"
+says "--explain cycles in words: it names the skew" "systolic skew" run --explain cycles
 accept "--explain table10" run --explain table10 --json
 ok "time by bandwidth: the paper's 70B moves the same bytes at every sparsity" [ "$(grep -o '70B.*"paper_gb":[0-9]*' "$W.out" | sed 's/.*://' | xargs)" = "6592 6589 6581" ]
 ok "Table 10 within 0.06, 70B within 0.02" at_most "$(number worst_difference)" 0.06
@@ -369,8 +354,7 @@ ok "70B" awk -F'[:,{}]' '/70B/ {for (i = 1; i < NF; i++) v[$i] = $(i + 1)
   d = v["\"speedup\""] - v["\"paper_speedup\""]; if (d * d > .0004) bad = 1; n++} END {exit bad || n != 3}' "$W.out"
 accept "--explain v13" run --explain v13 --json
 ok "V13" grep -q '"weight_parallel":\[16777216,8388608,8388608,8388608\]' "$W.out"
-accept "--explain roofline" run --explain roofline
-ok "W4 g128 is 3.88x at most" out_has "W4 g128 .* 3.88x"
+says "--explain roofline: W4 g128 is 3.88x at most" "W4 g128 .* 3.88x" run --explain roofline
 refuse "--explain needs a value" run --explain
 refuse "did you mean cycles" run --explain cycle
 refuse "only go with cycles" run --explain table10 --m 3

@@ -27,8 +27,7 @@ fi
 refuse "no operands are drawn for dma\|environment" energy --block dma --point "$("$SQSIM" cosim --block dma --list | awk 'NR == 1 { print $1 }')"
 
 small=(--block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 8)
-accept "a block" energy "${small[@]}"
-ok "operands are labelled" out_has "drawn operands, of no model: seed 1"
+says "a block: operands are labelled" "drawn operands, of no model: seed 1" energy "${small[@]}"
 ok "golden check" out_has "outputs equal the golden model, handshakes the cycle model"
 # Rows of the table between its head and the total add up, in both columns.
 sums() {

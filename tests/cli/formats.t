@@ -29,12 +29,10 @@ from() {
 edit() { LC_ALL=C sed "s|$2|$3|" "$W/$1" >"$W/lie" && undigested "$W/lie"; }
 
 # ---- 2:4 ------------------------------------------------------------------------------------------
-accept "sp24 of plain tensors" quantize w.safetensors --format sp24 --algorithm rtn --json -o p.safetensors
-ok "5 bits and a scale a row" out_has '"layer":"w","n":4,"k":64,"k_padded":64,"stored_bits_per_weight":5.5'
+says "sp24 of plain tensors: 5 bits and a scale a row" '"layer":"w","n":4,"k":64,"k_padded":64,"stored_bits_per_weight":5.5' quantize w.safetensors --format sp24 --algorithm rtn --json -o p.safetensors
 ok "summary" out_has '"format":"sp24","algorithm":"rtn","prune":"magnitude"'
 db=$(number sqnr_db)
-accept "inspect" inspect p.safetensors --json
-ok "valid, the same bits" out_has '"format":"sp24","operands":1,"stored_bits_per_weight":5.5,"valid":true'
+says "inspect: valid, the same bits" '"format":"sp24","operands":1,"stored_bits_per_weight":5.5,"valid":true' inspect p.safetensors --json
 accept "inspect, tensors by name" inspect p.safetensors
 ok "s_w, values, meta" [ "$(grep -c 'w.s_w .*F32 .*\[4\]\|w.values .*I8 .*\[4, 32\]\|w.meta .*U8 .*\[4, 8\]' "$W.out")" = 3 ]
 ok "values decode to half of the weights" less 3 "$db"
@@ -127,8 +125,7 @@ refuse "only --act-bits is free" eval --weights m.safetensors --prune wanda
 refuse "does not hold model.layers.0.self_attn.q_proj" eval --weights p.safetensors --sequences 1
 
 # ---- GQSA -----------------------------------------------------------------------------------------
-accept "gqsa of plain tensors" quantize w.safetensors --format gqsa --algorithm rtn --scope row --json -o q.safetensors
-ok "SPEC F.6" out_has '"layer":"w","n":4,"k":64,"k_padded":64,"stored_bits_per_weight":3.75'
+says "gqsa of plain tensors: SPEC F.6" '"layer":"w","n":4,"k":64,"k_padded":64,"stored_bits_per_weight":3.75' quantize w.safetensors --format gqsa --algorithm rtn --scope row --json -o q.safetensors
 ok "schedules of the kept groups" out_has '"groups_kept":8.0,"slice_k_loss":2.0,"slice_k_dynamic_loss":2.0,"stream_k_loss":1.0'
 ok "defaults" out_has '"format":"gqsa","algorithm":"rtn","prune":"magnitude","sparsity":0.5,"group":16,"scope":"row"'
 accept "inspect" inspect q.safetensors

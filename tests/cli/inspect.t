@@ -4,26 +4,21 @@
 . "$(dirname "$0")/lib.sh"
 
 tensor "$W/two" '{"__metadata__":{"note":"a\u001b[31m\nb"},"x":{"dtype":"BF16","shape":[2,64],"data_offsets":[0,256]},"s":{"dtype":"I64","shape":[],"data_offsets":[256,264]}}' 264
-accept "plain file" inspect two
-ok "tensor line" out_has '^x  *BF16  *256  \[2, 64\]'
+says "plain file: tensor line" '^x  *BF16  *256  \[2, 64\]' inspect two
 ok "scalar" out_has '^s  *I64  *8  \[\]'
 ok "metadata on one line, without escape sequences" out_has '^  note = a\\u001b\[31m\\u000ab$'
 ok "total" out_has '^safetensors: 2 tensors, 264 bytes$'
-accept "--json" inspect two --json
-ok "tensor object" out_has '^{"tensor":"x","dtype":"BF16","shape":\[2,64\],"bytes":256}$'
+says "--json: tensor object" '^{"tensor":"x","dtype":"BF16","shape":\[2,64\],"bytes":256}$' inspect two --json
 ok "summary last" grep -q '"summary":true,"kind":"safetensors","tensors":2,"bytes":264' <(tail -1 "$W.out")
 
 tensor "$W/bidi" '{"__metadata__":{"by":"\u009b31m\u202ex"},"a\u202eb\u0085":{"dtype":"I64","shape":[],"data_offsets":[0,8]}}' 8
-accept "C1 and bidi characters" inspect bidi
-ok "are visible in names" out_has '^a\\u202eb\\u0085  *I64'
+says "C1 and bidi characters: are visible in names" '^a\\u202eb\\u0085  *I64' inspect bidi
 ok "and in metadata" out_has '^  by = \\u009b31m\\u202ex$'
-accept "in JSON" inspect bidi --json
-ok "as JSON escapes" out_has '^{"tensor":"a\\u202eb\\u0085",'
+says "in JSON: as JSON escapes" '^{"tensor":"a\\u202eb\\u0085",' inspect bidi --json
 ok "which mean the same" python3 -c 'import json,sys; assert json.loads(open(sys.argv[1]).readline())["tensor"] == "a\u202eb\u0085"' "$W.out"
 
 accept "encode" quantize two --algorithm rtn --bank 16 -o enc
-accept "encoded file" inspect enc
-ok "format and validity" out_has 'SQ(8,4,16,0.75) G=128, 1 operands, .* valid'
+says "encoded file: format and validity" 'SQ(8,4,16,0.75) G=128, 1 operands, .* valid' inspect enc
 ok "padding is named" out_has '2 x 64 *padded to 128'
 accept "encoded, JSON" inspect --json enc
 ok "kind and format" [ "$(number kind),$(number bank),$(number valid)" = '"sq_w",16,true' ]
@@ -57,8 +52,7 @@ refuse "it is no regular file" inspect fifo
 
 real=$DATA/models/stories260K
 if [ -d "$real" ]; then
-  accept "model directory" inspect "$real" --json
-  ok "its config" out_has '"intermediate_size":172'
+  says "model directory: its config" '"intermediate_size":172' inspect "$real" --json
   mkdir "$W/model" && cp "$real/model.safetensors" "$W/model"
   sed 's/"hidden_size": 64/"hidden_size": 65/' "$real/config.json" >"$W/model/config.json"
   refuse "hidden_size\|shape" inspect model

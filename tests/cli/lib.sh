@@ -93,6 +93,14 @@ accepted() {
   return 1
 }
 
+# says DESCRIPTION PATTERN ARGS...: accepted, and the output has a line that matches.
+says() {
+  local what=$1 pattern=$2; shift 2
+  sq "$@"
+  ok "$what" said "$pattern"
+}
+said() { accepted && out_has "$1"; }
+
 out_has() { grep -q -- "$1" "$W.out" || { sed 's/^/# stdout: /' "$W.out" | head -5; return 1; }; }
 
 # files_of DOCUMENT: the files that it shows, "<!-- file: NAME -->" and a fence, into $W.

@@ -14,16 +14,11 @@ sq run --workload long.csv
 ok "names longer than the column are not cut to the same text" [ "$RC,$(grep -cE '^model.layers.10.self_attn.[qkvo]_proj  *1x64x64 ' "$W.out")" = 0,4 ]
 
 # ---- inspect --gemms -------------------------------------------------------------------------------
-accept "GEMMs on stdout" inspect --gemms "$T/llama-3-70b.json"
-ok "default: prefill of 2048" out_has "^q_proj,2048,8192,8192,80,$"
-accept "--seq" inspect --gemms "$T/llama-3-70b.json" --seq 128
-ok "--seq sets M" out_has "^q_proj,128,8192,8192,80,$"
-accept "--batch" inspect --gemms "$T/llama-3-70b.json" --seq 128 --batch 3
-ok "--batch multiplies M" out_has "^q_proj,384,8192,8192,80,$"
-accept "--phase decode" inspect --gemms "$T/llama-3-70b.json" --phase decode --batch 3
-ok "decode: M = batch" out_has "^q_proj,3,8192,8192,80,$"
-accept "--routing skewed" inspect --gemms "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
-ok "the first expert sees all tokens" out_has "^expert_0-0.gate_proj,32,"
+says "GEMMs on stdout: default: prefill of 2048" "^q_proj,2048,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json"
+says "--seq: --seq sets M" "^q_proj,128,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --seq 128
+says "--batch: --batch multiplies M" "^q_proj,384,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --seq 128 --batch 3
+says "--phase decode: decode: M = batch" "^q_proj,3,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --phase decode --batch 3
+says "--routing skewed: the first expert sees all tokens" "^expert_0-0.gate_proj,32," inspect --gemms "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
 accept "--gemms --json" inspect --gemms "$T/llama-3-8b.json" --json
 ok "parameters of SPEC I" [ "$(number parameters_used)" = 6979321856 ]
 accept "--gemms --json of 70B" inspect --gemms "$T/llama-3-70b.json" --json

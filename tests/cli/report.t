@@ -50,8 +50,7 @@ sq sweep "$ROOT/sim/sweeps/mixed.yaml" --db mixed.db
 accept "prefill and decode on two machines" report --db mixed.db -o mixed
 ok "four of workload and machine" [ "$(grep -c '^== workload=.* machine=.*: 30 points$' "$W.out")" = 4 ]
 ok "ranges and a heat map of each" [ "$(grep -c '^time_ms ' "$W.out"),$(grep -c '^cycles, smallest of each' "$W.out")" = 4,4 ]
-accept "--json" report --db mixed.db --json
-ok "counts them" out_has '"sweep":"mixed".*"points":120,"pairs":4,"stale":0,"unchecked":null'
+says "--json: counts them" '"sweep":"mixed".*"points":120,"pairs":4,"stale":0,"unchecked":null' report --db mixed.db --json
 ok "the page's data: four pairs, each row in its own" python3 - "$W/mixed/index.html" <<'EOS'
 import json, sys
 sweep = json.loads(open(sys.argv[1]).read().split('id="data">')[1].split("</script>")[0])["sweeps"][0]
@@ -71,20 +70,17 @@ ok "... on the page, too" grep -q '"of":{"workload":"smollm2-135m","machine":"de
 cp "$W/sweep.db" "$W/stale.db"
 sed 's/bank: .*/bank: [16, 32]/; s/n: .*/n: [256]/' "$W/one.yaml" >"$W/fewer.yaml"
 sq sweep fewer.yaml --db stale.db -o fewer.csv
-accept "a specification with fewer banks" report --db stale.db -o stale
-ok "their points are left out" out_has '^32 points; varied: k bank'
+says "a specification with fewer banks: their points are left out" '^32 points; varied: k bank' report --db stale.db -o stale
 ok "and counted" out_has '^52 points that the specification no longer has are left out'
 ok "CSV is that of the sweep" cmp "$W/fewer.csv" "$W/stale/one.csv"
 ok "JSON holds the same" [ "$(grep -c '"key"' "$W/stale/results.json")" = 32 ]
 ok "the page as well, and says so" grep -q '"points":32,"stale":52,"unchecked":""' "$W/stale/index.html"
-accept "--json" report --db stale.db --json
-ok "says so" out_has '"points":32,"pairs":2,"stale":52,"unchecked":null'
+says "--json: says so" '"points":32,"pairs":2,"stale":52,"unchecked":null' report --db stale.db --json
 cp "$ROOT/sim/machines/edge4.yaml" "$W/gone.yaml"
 printf '%s\n' 'name: gone' 'axes:' '  machine: [gone.yaml]' '  n: [256]' '  k: [512]' '  bank: [16, 32]' 'measures: [cycles]' >"$W/of_gone.yaml"
 sq sweep of_gone.yaml --db gone.db
 rm "$W/gone.yaml"
-accept "a machine that is not here any more" report --db gone.db
-ok "all points, and why" out_has "^not compared with the specification: .*cannot open 'gone.yaml'"
+says "a machine that is not here any more: all points, and why" "^not compared with the specification: .*cannot open 'gone.yaml'" report --db gone.db
 printf '%s\n' 'name: one' 'axes:' '  n: [64]' '  k: [64]' 'measures: [cycles]' >"$W/other.yaml"
 if command -v sqlite3 >/dev/null; then
   cp "$W/sweep.db" "$W/other.db"; sq sweep other.yaml --db other.db
@@ -314,8 +310,7 @@ fi
 
 # ---- two databases ------------------------------------------------------------------------------
 cp "$W/a.db" "$W/b.db"
-accept "the changes of equals" report --changes a.db b.db
-ok "8213 equal" out_has "^8213 points equal, 0 changed, 0 only in a.db, 0 only in b.db"
+says "the changes of equals: 8213 equal" "^8213 points equal, 0 changed, 0 only in a.db, 0 only in b.db" report --changes a.db b.db
 accept "--sweep" report --changes a.db sweep.db --sweep one --json
 ok "84 equal" [ "$(number same),$(number only_a)" = 84,0 ]
 sq report --changes a.db sweep.db --json

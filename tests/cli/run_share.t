@@ -47,8 +47,7 @@ for row in [json.loads(line) for line in open(sys.argv[2])][:-1]:
     assert (row["outlier_count"], row["rows_of_half"], row["groups_of_16"]) == want, (row, want)
     assert row["groups_of_16"] <= row["outlier_count"] >= row["groups_of_16_random"] > 0.7 * len(entry), row
 EOS
-accept "as text" run --share spqr.st
-ok "says what is counted" out_has "^bytes of the outliers"
+says "as text: says what is counted" "^bytes of the outliers" run --share spqr.st
 accept "the default output" run --share gqsa.st
 ok "a line per layer and the sum" [ "$(grep -c '%' "$W.out")" = 15 ]
 python3 - "$W/long" <<'EOS'

@@ -82,11 +82,9 @@ array() { # runs the array and waits for its end
 array; RC=$?
 ok "a job array of four tasks" [ $RC = 0 ]
 ok "every task says what it did" [ "$(cat "$W"/job-?.log | grep -c "^array: $((points / 4)) points")" = 4 ]
-accept "merge" sweep --merge parts/part-1.db parts/part-2.db parts/part-3.db parts/part-4.db --db all.db
-ok "all points" out_has "$points points added"
+says "merge: all points" "$points points added" sweep --merge parts/part-1.db parts/part-2.db parts/part-3.db parts/part-4.db --db all.db
 accept "one run without Slurm" sweep array.yaml --db alone.db -o alone.csv
-accept "the merged one" sweep array.yaml --db all.db -o all.csv
-ok "computes nothing" out_has "0 computed, $points already there"
+says "the merged one: computes nothing" "0 computed, $points already there" sweep array.yaml --db all.db -o all.csv
 ok "same bytes" cmp "$W/alone.csv" "$W/all.csv"
 # A part that is lost, and one that is half done: submitting again computes just these.
 rm "$W/parts/part-2.db"

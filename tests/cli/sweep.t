@@ -24,27 +24,22 @@ sed 's/name: fast/name: small/; s/m: .*/m: [4, 8]/' "$W/fast.yaml" >"$W/small.ya
 points=1440
 
 # ---- flags ------------------------------------------------------------------------------------
-accept "--dry-run" sweep fast.yaml --dry-run
-ok "counts the points" out_has "^fast: $points points (0 combinations without legal format or core, 480 excl"
+says "--dry-run: counts the points" "^fast: $points points (0 combinations without legal format or core, 480 excl" sweep fast.yaml --dry-run
 cat >"$W/banks.yaml" <<'EOF'
 name: banks
 axes: {format: [sq_w], bank: [4, 32], sparsity: [.5, .875], m: [4], n: [64], k: [256], high_lanes: [4], low_lanes: [16]}
 measures: [stored_bits]
 EOF
-accept "a grid with combinations that no format has" sweep banks.yaml --dry-run
-ok "they are listed: 4 weights do not hold half a high one" out_has '^no legal format or core: {.*"sparsity":0.875.*"bank":4\|^no legal format or core: {.*"bank":4.*"sparsity":0.875'
+says "a grid with combinations that no format has: they are listed: 4 weights do not hold half a high one" '^no legal format or core: {.*"sparsity":0.875.*"bank":4\|^no legal format or core: {.*"bank":4.*"sparsity":0.875' sweep banks.yaml --dry-run
 accept "... as JSON" sweep banks.yaml --dry-run --json
 ok "each an object" [ "$(grep -c '^{"illegal":{' "$W.out")" = "$(number illegal)" ]
 ok "--dry-run writes nothing" [ ! -e "$W/sweep.db" ]
-accept "a sweep" sweep fast.yaml --db a.db -o a.csv
-ok "computed all" out_has "$points computed, 0 already there"
-accept "--dry-run beside a database" sweep fast.yaml --db a.db --dry-run
-ok "counts what is there" out_has "0 computed, $points already there"
+says "a sweep: computed all" "$points computed, 0 already there" sweep fast.yaml --db a.db -o a.csv
+says "--dry-run beside a database: counts what is there" "0 computed, $points already there" sweep fast.yaml --db a.db --dry-run
 if command -v sqlite3 >/dev/null; then
   cp "$W/a.db" "$W/dry.db"
   sqlite3 "$W/dry.db" "UPDATE point SET measures = replace(measures, '1', '2') WHERE parameters = (SELECT min(parameters) FROM point)"
-  accept "a damaged row" sweep fast.yaml --db dry.db
-  ok "is computed anew, and said" out_has "^1 rows of the database were damaged and computed anew"
+  says "a damaged row: is computed anew, and said" "^1 rows of the database were damaged and computed anew" sweep fast.yaml --db dry.db
 fi
 ok "CSV: head, one line per point" [ "$(wc -l <"$W/a.csv")" = $((points + 1)) ]
 ok "provenance beside it" grep -qx '{"command":"sqsim sweep","sweep":"fast","provenance":{"tool":.*"revision":.*}}' "$W/a.csv.json"
@@ -53,8 +48,7 @@ ok "a plain reader takes the CSV" python3 -c '
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
 assert len(rows) == int(sys.argv[2]) and all(int(r["cycles"]) > 0 and None not in r for r in rows)' "$W/a.csv" "$points"
-accept "again" sweep fast.yaml --db a.db --output=again.csv
-ok "computes nothing" out_has "0 computed, $points already there"
+says "again: computes nothing" "0 computed, $points already there" sweep fast.yaml --db a.db --output=again.csv
 ok "and exports the same" cmp "$W/a.csv" "$W/again.csv"
 accept "--jobs 4" sweep fast.yaml --db jobs.db --jobs 4 -o jobs.csv
 ok "same bytes at any --jobs" cmp "$W/a.csv" "$W/jobs.csv"
@@ -132,10 +126,8 @@ for i in 1 2 3; do
   accept "--shard $i/3" sweep fast.yaml --db "s$i.db" --shard "$i/3" -o "s$i.csv"
   ok "is a third of it" [ "$(grep -vc '^#\|^m,' "$W/s$i.csv")" = $((points / 3)) ]
 done
-accept "--merge" sweep --merge s1.db s2.db s3.db --db merged.db
-ok "says how many" out_has "3 databases merged into merged.db, $points points added"
-accept "the merged database" sweep fast.yaml --db merged.db -o merged.csv
-ok "is complete" out_has "0 computed, $points already there"
+says "--merge: says how many" "3 databases merged into merged.db, $points points added" sweep --merge s1.db s2.db s3.db --db merged.db
+says "the merged database: is complete" "0 computed, $points already there" sweep fast.yaml --db merged.db -o merged.csv
 ok "same bytes" cmp "$W/a.csv" "$W/merged.csv"
 accept "merging again" sweep --merge s1.db --db merged.db --json
 ok "adds nothing" [ "$(number added)" = 0 ]
@@ -222,15 +214,13 @@ for i in 1 2 3 4; do ok "process $i: same bytes" cmp "$W/a.csv" "$W/t$i.csv"; do
 (ulimit -f 300; cd "$W" && timeout $HANG "$SQSIM" sweep fast.yaml --db full.db >"$W.out" 2>"$W.err")
 RC=$?
 ok "full disk" refused_well "cannot write database 'full.db'" "" ""
-accept "with room again" sweep fast.yaml --db full.db -o full.csv
-ok "it goes on" out_has "computed, [1-9][0-9]* already there"
+says "with room again: it goes on" "computed, [1-9][0-9]* already there" sweep fast.yaml --db full.db -o full.csv
 ok "same bytes as undisturbed" cmp "$W/a.csv" "$W/full.csv"
 if mkdir "$W/tiny" && mount -t tmpfs -o size=512k none "$W/tiny" 2>/dev/null; then
   sq sweep fast.yaml --db tiny/full.db
   ok "full file system" refused_well "cannot write database 'tiny/full.db'" "" ""
   rm -f "$W"/full.db* && cp "$W"/tiny/full.db* "$W" && umount "$W/tiny"
-  accept "moved to a larger one" sweep fast.yaml --db full.db -o full.csv
-  ok "it goes on there" out_has "computed, [1-9][0-9]* already there"
+  says "moved to a larger one: it goes on there" "computed, [1-9][0-9]* already there" sweep fast.yaml --db full.db -o full.csv
   ok "to the same bytes" cmp "$W/a.csv" "$W/full.csv"
 else
   skip "full file system" "no permission to mount one"
@@ -407,8 +397,7 @@ sed '/^  fair:/d' "$W/fair.yaml" >"$W/usual.yaml"
 if [ "$by" = "peak area" ]; then
   accept "formats without axis fair" sweep usual.yaml --db usual.db -o usual.csv
   ok "... are of equal silicon, and it says so" [ "$(grep -c ',area,' "$W/usual.csv"),$(grep -vxFf "$W/fair.csv" "$W/usual.csv" | wc -l),$(grep -c '^formats of equal silicon: ' "$W.out")" = 2,0,1 ]
-  accept "their report" report --db usual.db
-  ok "... too" out_has "^formats of equal silicon: PEs and decoders of lines that fill that of the machine's own PEs"
+  says "their report: ... too" "^formats of equal silicon: PEs and decoders of lines that fill that of the machine's own PEs" report --db usual.db
   sed -i 's/dense\]/dense, mxint8]/; s/high_lanes: .*/high_lanes: [1]/; s/measures: .*/measures: [cycles, stored_bits]/' "$W/usual.yaml"
   accept "a format of which RTL has no such PE" sweep usual.yaml --db usual2.db -o usual2.csv
   ok "... has the bits of its shapes, and says why no time" grep -q ',mxint8,.*,area,,8.25,"\?cycles: fair = area: RTL has no PE of mxint8' "$W/usual2.csv"
@@ -567,8 +556,7 @@ sed 's/nvfp4, dense/dense/; s/64, 512/64/; s/1, 8/1/; s/4, 16/4/; s/name: .*/nam
 sed 's/low: \([0-9]\)/low: 1\1/; s/high: \([0-9]\)/high: 1\1/' "$ROOT/sim/machines/memory/default.yaml" >"$W/memory.yaml"
 { table 330000 640000; vector_line; } >"$W/joules2.jsonl"
 for o in joules.jsonl:1 joules.jsonl:0 "joules.jsonl --dram hbm2:1" "joules.jsonl --memory memory.yaml:1" joules2.jsonl:1; do
-  accept "joules by ${o%:*}" sweep key.yaml --db key.db --energy ${o%:*}
-  ok "... ${o#*:} computed" out_has "^${o#*:} computed\| ${o#*:} computed"
+  says "joules by ${o%:*}: ... ${o#*:} computed" "^${o#*:} computed\| ${o#*:} computed" sweep key.yaml --db key.db --energy ${o%:*}
 done
 ok "a format that nobody measured has none, and the row says so" grep -q ",nvfp4,.*energy_per_token, energy_per_token_low: --energy has no joules of this recipe" "$W/tokens.csv"
 ok "causes are not counted, and the row says so" grep -q "utilisation_low: of a whole pass no causes are counted" "$W/tokens.csv"

@@ -39,8 +39,7 @@ for like in te spec; do
   ok "$like: the hashes of codes and scales that an RTX 5080 wrote" [ $? = 0 ]
 done
 
-accept "eval takes it" eval --format nvfp4 --like te --sequences 2 --summary --json
-ok "... and says so" out_has '"like":"te"'
+says "eval takes it: ... and says so" '"like":"te"' eval --format nvfp4 --like te --sequences 2 --summary --json
 refuse "like = quark: it has no such blocks, need te, ct, ct-bf16, modelopt or ggml" quantize --format nvfp4 --like quark
 refuse "like = te: it has no such blocks, need ct, ct-bf16, quark or ggml" quantize --format mxfp4 --like te
 refuse "like = ct: it has no such blocks, need te" quantize --format nvfp4_46 --like ct

@@ -10,8 +10,7 @@ g() { e --calib-sequences 3 "$@"; }
 loss() { number loss; }
 differs() { [ "$RC" = 0 ] && [ "$(loss)" != "$base" ]; }
 
-accept "the model as it is" eval --sequences 1 --format dense --weight-bits 16 --act-bits 16 --json
-ok "reference is named" out_has '"format":"reference"'
+says "the model as it is: reference is named" '"format":"reference"' eval --sequences 1 --format dense --weight-bits 16 --act-bits 16 --json
 ok "and is not compared with itself" out_has '"kl_mean":null.*"top1_agreement":null'
 reference=$(loss)
 e --algorithm rtn
@@ -200,8 +199,7 @@ first, end = json.loads(data[8:8 + n])["model.layers.1.mlp.up_proj.weight"]["dat
 data[8 + n + first:8 + n + end] = bytes(end - first)
 open(path, "wb").write(data)
 P
-accept "a layer of zeros" eval zeros --format dense --algorithm rtn --sequences 1 --json
-ok "its errors are no numbers" out_has 'up_proj".*"relative_error":null,"sqnr_db":null'
+says "a layer of zeros: its errors are no numbers" 'up_proj".*"relative_error":null,"sqnr_db":null' eval zeros --format dense --algorithm rtn --sequences 1 --json
 ok "and every line is JSON" python3 -c "import json,sys; [json.loads(l, parse_constant=sys.exit) for l in open('$W.out')]"
 sq eval zeros --format dense --algorithm rtn --sequences 1
 ok "text: a dash" out_has '^model.layers.1.mlp.up_proj  *512 x 256 .* - *-$'
@@ -209,8 +207,7 @@ rm -rf "$W/zeros"
 
 # ---- masks ----------------------------------------------------------------------------------------
 accept "--output" eval --sequences 1 --calib-sequences 3 --format sq_a_static --algorithm rtn -o m.safetensors
-accept "inspect reads the masks" inspect m.safetensors --json
-ok "the layers are there" out_has 'model.layers.1.mlp.down_proj.perm_hi'
+says "inspect reads the masks: the layers are there" 'model.layers.1.mlp.down_proj.perm_hi' inspect m.safetensors --json
 refuse "writes static masks" eval -o x.safetensors
 refuse "does not go with --summary" eval --format sq_a_static --summary -o x.safetensors
 
@@ -351,8 +348,7 @@ kv dense:weight-bits=4:rotate=32
 ok "a rotated head is nearer" awk "BEGIN{exit !(0 < $(number kl_mean) && $(number kl_mean) < $int4)}"
 kv int4 --kv-keys before
 ok "--kv-keys before" [ "$RC" = 0 -a "$(number kl_mean)" != "$int4" -a "$(number kv_keys)" = '"before"' ]
-accept "text says it" eval --sequences 1 --summary --format nvfp4 --kv-format int4
-ok "with the bits" out_has "^KV cache in int4, 5.0000 stored bits an element, keys after rotation$"
+says "text says it: with the bits" "^KV cache in int4, 5.0000 stored bits an element, keys after rotation$" eval --sequences 1 --summary --format nvfp4 --kv-format int4
 refuse "kv-format: 'int3' is no format with values" eval --kv-format int3
 refuse "sq_a_static needs calibration, which a cache does not have" eval --kv-format sq_a_static
 refuse "kv-keys = between, need after or before" eval --kv-format int4 --kv-keys between

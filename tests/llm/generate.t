@@ -118,8 +118,7 @@ if [ -w /dev/full ]; then
   "$SQSIM" generate --prompt a --tokens 2 --format nvfp4 >/dev/full 2>"$W.err"
   ok "a full disk is called that" [ $? = 2 -a "$(grep -c 'No space left on device' "$W.err")" = 1 ]
 fi
-accept "for people" generate --prompt 'The ' --format nvfp4 --tokens 2 --on chip
-ok "... text" out_has '^The li$'
+says "for people: ... text" '^The li$' generate --prompt 'The ' --format nvfp4 --tokens 2 --on chip
 ok "... where the cycles went" out_has '28 layers of a chip with 2 x 4 PEs (chip), [0-9]* cycles: the engine multiplies in'
 ok "... and whose clock it is" out_has 'tokens a second behind the prompt at 1000 MHz, a clock that chip says and no netlist'
 accept "the model as it is" generate --prompt '' --format dense --weight-bits 16 --act-bits 16 --tokens 2

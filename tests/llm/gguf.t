@@ -42,8 +42,7 @@ END
 accept "a sweep" sweep s.yaml --db s.db -o s.csv
 ok "has the same measures for both" [ "$(grep -v '^#' "$W/s.csv" | tail -2 | grep -oE '[0-9.]+,[0-9.]+,[^0-9]*$' | sort -u | wc -l)" = 1 ]
 
-accept "inspect" inspect m.gguf
-ok "tensors as stored" out_has '^blk.0.attn_q.weight  *F16  *131072  \[256, 256\]'
+says "inspect: tensors as stored" '^blk.0.attn_q.weight  *F16  *131072  \[256, 256\]' inspect m.gguf
 ok "metadata" out_has '^  general.languages = \[2 string\]$'
 ok "config" out_has '^  hidden_size = 256$'
 ok "total" out_has '^GGUF version 3: 20 tensors'
@@ -51,8 +50,7 @@ accept "--json" inspect m.gguf --json
 ok "config as JSON" [ "$(number kind),$(number num_hidden_layers),$(number version)" = '"gguf",2,3' ]
 
 python3 "$ROOT/tests/llm/gguf_write.py" "$MODEL" "$W/other.gguf" general.architecture=$'mamba\e[31m'
-accept "a model of another kind is shown" inspect other.gguf
-ok "and why it does not run, visibly" out_has 'no model that sqsim runs: .*mamba\\u001b'
+says "a model of another kind is shown: and why it does not run, visibly" 'no model that sqsim runs: .*mamba\\u001b' inspect other.gguf
 refuse "mamba.*need LlamaForCausalLM" eval other.gguf
 refuse "need LlamaForCausalLM" quantize other.gguf
 head -c 100000 "$W/m.gguf" >"$W/cut.gguf"

@@ -127,15 +127,13 @@ grep -v 'link\|bandwidth: 16\|latency: 1 us' "$M/default.yaml" >"$W/alone.yaml"
 refuse "2 chips of machine default, need its key link" run llama-3-8b --phase decode --chips 2 --machine alone.yaml
 
 # ---- models ------------------------------------------------------------------------------------
-accept "the embedded model" run --phase decode --context 64
-ok "what is modelled is said" out_has "vector unit of a core: 1 of 32 lanes, by the cycle model of sq_vector"
+says "the embedded model: what is modelled is said" "vector unit of a core: 1 of 32 lanes, by the cycle model of sq_vector" run --phase decode --context 64
 ok "whose clock it is" out_has "1 GHz is decreed, no netlist was asked"
 ok "that other formats have other areas" out_has "not of one area with other formats (--fair area)"
 accept "a folder" run --phase prefill --seq 16 "$SQSIM_HOME/traces/tiny-llama"
 
 # ---- a row of formats: each figure is that of its own command ------------------------------------------
-accept "formats as they are" run --phase decode --context 16 --format dense --and sq_w --fair none
-ok "the heading says so" out_has "^formats not of equal silicon"
+says "formats as they are: the heading says so" "^formats not of equal silicon" run --phase decode --context 16 --format dense --and sq_w --fair none
 refuse "--period needs --and" run --phase decode --period 8ns
 refuse "--period needs --fair area and no --machine-clock" run --phase decode --period 8ns --machine-clock --and sq_w
 refuse "period = 8 km: unknown unit\|--period = 8 km" run --phase decode --period "8 km" --and sq_w

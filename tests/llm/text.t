@@ -30,20 +30,15 @@ head = json.dumps({"offsets": {"dtype": "I64", "shape": [3], "data_offsets": [0,
 open(sys.argv[2], "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<3q", 0, 64, 128) +
                               struct.pack("<128i", *text))
 EOS
-accept "a text" eval m --text story --window 64 $EVAL
-ok "windows, stride and BOS beside the perplexity" out_has 'perplexity .*, 126 tokens, 2 windows of 64 tokens, stride 64, BOS none'
+says "a text: windows, stride and BOS beside the perplexity" 'perplexity .*, 126 tokens, 2 windows of 64 tokens, stride 64, BOS none' eval m --text story --window 64 $EVAL
 loss=$(grep -o 'loss [0-9.]*' "$W.out")
-accept "its ids as a token file" eval m --tokens ids $EVAL
-ok "the same loss ($loss)" out_has "^$loss "
+says "its ids as a token file: the same loss ($loss)" "^$loss " eval m --tokens ids $EVAL
 ok "whose sequences are said" out_has '2 sequences of a token file'
 accept "overlap" eval m --text story --window 64 --stride 32 $EVAL --json
 ok "predicts what is new" [ "$(number window),$(number stride),$(number bos),$(number sequences),$(number tokens)" = '64,32,"none",4,159' ]
-accept "BOS before every window" eval m --text story --window 64 --bos each $EVAL
-ok "is part of it" out_has ', 126 tokens, 2 windows of 64 tokens, stride 63, BOS each'
-accept "BOS before the text" eval m --text story --window 64 --bos first $EVAL
-ok "is said" out_has 'BOS first'
-accept "the default window" eval m --text story $EVAL
-ok "is the text, where that is shorter" out_has ', 1 window of [0-9]* tokens, stride 256, BOS none'
+says "BOS before every window: is part of it" ', 126 tokens, 2 windows of 64 tokens, stride 63, BOS each' eval m --text story --window 64 --bos each $EVAL
+says "BOS before the text: is said" 'BOS first' eval m --text story --window 64 --bos first $EVAL
+says "the default window: is the text, where that is shorter" ', 1 window of [0-9]* tokens, stride 256, BOS none' eval m --text story $EVAL
 accept "calibration text" eval m --format sq_a_static --tokens ids --calib-text story --window 32 --calib-sequences 2 --summary
 accept "quantize by a text" quantize m --algorithm gptq --calib-text story --calib-sequences 1 --window 64
 sq run m --text story --m 8
@@ -53,8 +48,7 @@ ok "sees the same activations" cmp "$W/want" "$W.out"
 
 refuse "need one of them" eval m --text story --tokens ids
 # The embedded model says in its token files that a token is a byte: the same as by the alphabet of bytes.
-accept "a model whose tokens are bytes" eval --text story --window 64 $EVAL
-ok "BOS first, as its token files have it" out_has '2 windows of 64 tokens, stride 64, BOS first'
+says "a model whose tokens are bytes: BOS first, as its token files have it" '2 windows of 64 tokens, stride 64, BOS first' eval --text story --window 64 $EVAL
 cp "$W.out" "$W/bytes"; sq eval m --text story --window 64 --bos first $EVAL
 ok "the same figures" [ "$(grep perplexity "$W/bytes")" = "$(grep perplexity "$W.out")" ]
 printf 'Caf\351, byte by byte: a text that is no UTF-8. %.0s' 1 2 3 >"$W/latin1"
