@@ -156,8 +156,7 @@ const char *sq_scaled_write_decoder(struct sq_scaled_codes e, FILE *out)
     } else {
         fprintf(out, "  assign element_o = value%s;\n", has_shift ? " <<< shift_i" : "");
     }
-    fprintf(out,
-            "  logic unused_select;\n  assign unused_select = ^{grid_i, shift_i};\n\nendmodule\n");
+    fprintf(out, "  wire unused_select = ^{grid_i, shift_i};\n\nendmodule\n");
     return "scaled/sq_element_table.sv";
 }
 
