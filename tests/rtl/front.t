@@ -62,6 +62,7 @@ mutate minus_zero_leaves combine two value rtl/output/sq_combine.sv \
   's/product\[31\] && product\[30:0\] != .0/product[31]/'
 mutate guard_bit_short combine two value rtl/number/sq_fp_add.sv \
   's/| 28.(sticky)/| 28'"'"'(sticky \&\& distance < 6)/'
+mutate subnormal_part_of_half_its_size combine float value rtl/number/sq_fp_scale.sv "s/ + 11'(a_sub)//"
 mutate output_not_awaited combine one any rtl/output/sq_combine.sv \
   's/assign advance = Cut != 0 || !(valid_q\[Stages-1\] && last_q\[Stages-1\] && out_valid_q && !out_ready_i)/assign advance = out_ready_i || !out_valid_q/'
 finish
