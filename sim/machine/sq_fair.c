@@ -305,7 +305,8 @@ double sq_fair_n_lines(const struct sq_machine *machine)
 
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,
-                                  struct sq_fair_silicon *silicon, struct sq_error *err)
+                                  bool has_outputs, struct sq_fair_silicon *silicon,
+                                  struct sq_error *err)
 {
     const struct sq_core_config *core = &machine->core;
     struct sq_cost_unit u = unit_of(r, core);
@@ -325,13 +326,17 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
         SQ_TRY(price_pe(synth, r, &u, &pe, silicon, err));
     silicon->sum = pe.sum;
     silicon->unit = pe.unit;
-    SQ_TRY(output_of(synth, machine, &u, silicon, err));
+    silicon->output_mm2 = NAN;
+    if (has_outputs)
+        SQ_TRY(output_of(synth, machine, &u, silicon, err));
     SQ_TRY(vector_of(synth, machine, silicon, err));
     silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
     silicon->line_mm2 = 1e-6 * silicon->line_um2 * sq_fair_n_lines(machine);
     silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * buffers;
-    silicon->mm2 = silicon->pe_mm2 + or_none(silicon->line_mm2) + or_none(silicon->output_mm2) +
-                   silicon->vector_mm2 + or_none(silicon->sram_mm2);
+    silicon->mm2 = has_outputs ? silicon->pe_mm2 + or_none(silicon->line_mm2) +
+                                     or_none(silicon->output_mm2) + silicon->vector_mm2 +
+                                     or_none(silicon->sram_mm2)
+                               : NAN;
     return SQ_OK;
 }
 

@@ -118,11 +118,12 @@ enum sq_engine {
     SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
     SQ_ENGINE_ARRAY =
         64, // synthesis of the PE of the format as the machine has it, with timing at its clock
-    SQ_ENGINE_ENERGY = 256,  // the netlist of a core of one PE on drawn operands: seconds
-    SQ_ENGINE_SIZE = 128,    // encodes a model in a format whose size its weights decide
-    SQ_ENGINE_JOULES = 512,  // joules a MAC that were measured, with timing of whole passes
-    SQ_ENGINE_KL = 1024,     // the whole model beside the model as it is: seconds, kept by format
-    SQ_ENGINE_SHAPES = 2048, // what timing knows without any PE; no engine of its own
+    SQ_ENGINE_ENERGY = 256,   // the netlist of a core of one PE on drawn operands: seconds
+    SQ_ENGINE_SIZE = 128,     // encodes a model in a format whose size its weights decide
+    SQ_ENGINE_JOULES = 512,   // joules a MAC that were measured, with timing of whole passes
+    SQ_ENGINE_KL = 1024,      // the whole model beside the model as it is: seconds, kept by format
+    SQ_ENGINE_SHAPES = 2048,  // what timing knows without any PE; no engine of its own
+    SQ_ENGINE_OUTPUTS = 4096, // with SQ_ENGINE_ARRAY: synthesis of the output stage, too
 };
 
 enum { SQ_NOTE_SIZE = 160 };

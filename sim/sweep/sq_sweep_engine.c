@@ -250,8 +250,8 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     if (p->machine_name)
         SQ_TRY(make_fair(in, p, &machine, r, err));
     if (in->engines & SQ_ENGINE_ARRAY)
-        SQ_TRY(
-            sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, &r->silicon, err));
+        SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2,
+                                  in->engines & SQ_ENGINE_OUTPUTS, &r->silicon, err));
     if (p->machine_name)
         SQ_TRY(take_clock(in, p, &machine, r, err));
     if (t && t->config)

@@ -389,7 +389,7 @@ const struct sq_measure sq_measures[] = {
      MACHINE | SQ_ENGINE_ARRAY, array_area_um2, 0, note_array_area},
     {"area_mm2", "mm2",
      SYNTHESIS " of PEs, decoders of rows and columns, vector units; buffers by --sram-area",
-     MACHINE | SQ_ENGINE_ARRAY, area_mm2, 0, note_machine_area},
+     MACHINE | SQ_ENGINE_ARRAY | SQ_ENGINE_OUTPUTS, area_mm2, 0, note_machine_area},
     {"tokens_per_second", "1/s", ON_PASS, MACHINE, tokens_per_second, 0, note_pass},
     {"ttft_ms", "ms", ON_PASS, MACHINE, ttft_ms, 0, note_pass},
     {"energy_per_token", "J", ON_ENERGY ", high end", MACHINE | SQ_ENGINE_JOULES, energy_per_token,

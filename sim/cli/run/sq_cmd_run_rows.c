@@ -191,8 +191,8 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
     }
     const double period_ns = r->request->period_ns;
     const struct sq_fair_second *const second = &one->fair.second;
-    SQ_TRY(
-        sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, s, err));
+    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, true, s,
+                              err));
     if (second->um2 > 0) {
         s->period_ns = fmax(s->period_ns, second->period_ns);
         s->mm2 += 1e-6 * second->um2 * one->machine.cores;
