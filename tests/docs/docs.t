@@ -245,7 +245,9 @@ if command -v yosys >/dev/null && command -v sta >/dev/null; then
   json area --block array_split_a_k2 --rows 1 --cols 1 --keep-parts
   check area
   json energy --block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 4 "${wires[@]}"
-  json energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4
+  layer=(--format sp24 --prune magnitude --algorithm rtn --block meta24) # of a few cells
+  [ "$WITHOUT" != sp24 ] || layer=(--format dense --block engine_array)
+  json energy "${layer[@]}" --m 1 --layer '*.0.self_attn.k_proj' --cycles 4
   check energy
 else
   skip "keys of area" "no yosys or sta"
