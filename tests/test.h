@@ -95,6 +95,9 @@ static inline void *fixture_zeros(size_t n, size_t size)
 }
 #endif
 
+// The status of a call that must succeed.
+#define assert_ok(call) assert_int_equal((call), SQ_OK)
+
 // Whether a text names the room that this copy of the sources is without (make without): what spans rooms skips its rows.
 static inline bool sq_is_without(const char *text)
 {

@@ -11,6 +11,7 @@
 #include "models/core/sq_format.h"
 #include "models/number/sq_bits.h"
 #include "models/sq_rng.h"
+#include "models/sq_status.h"
 #include "tests/test.h"
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
@@ -53,6 +54,20 @@ static inline double fixture_gauss(struct sq_rng *r)
             fail_msg("%s = %lld, want %lld", #got, got_, want_);                                   \
         }                                                                                          \
     } while (0)
+
+// A refusal with this status, in one sentence that contains `part`.
+static inline void check_refused(enum sq_status got, enum sq_status want,
+                                 const struct sq_error *err, const char *part)
+{
+    if (got != want)
+        print_error("'%s': status %d (%s), want %d (%s)\n", part, got, got ? err->text : "accepted",
+                    want, sq_status_str(want));
+    assert_int_equal(got, want);
+    if (!strstr(err->text, part))
+        print_error("'%s' is not in '%s'\n", part, err->text);
+    assert_non_null(strstr(err->text, part));
+    assert_null(strchr(err->text, '\n'));
+}
 
 // Whether a file holds what `write` writes; with UPDATE=1 it is written first.
 static inline void check_generated(const char *path, void (*write)(FILE *out))

@@ -97,17 +97,3 @@ static inline void tmpdir_remove(const char *dir)
     }                                                                                              \
     SQ_BEFORE_ALL(tmpdir_set_up)                                                                   \
     SQ_AFTER_ALL(tmpdir_tear_down)
-
-// A refusal with this status, in one sentence that contains `part`.
-static inline void check_refused(enum sq_status got, enum sq_status want,
-                                 const struct sq_error *err, const char *part)
-{
-    if (got != want)
-        print_error("'%s': status %d (%s), want %d (%s)\n", part, got, got ? err->text : "accepted",
-                    want, sq_status_str(want));
-    assert_int_equal(got, want);
-    if (!strstr(err->text, part))
-        print_error("'%s' is not in '%s'\n", part, err->text);
-    assert_non_null(strstr(err->text, part));
-    assert_null(strchr(err->text, '\n'));
-}

@@ -115,7 +115,7 @@ SQ_TEST(sp24_equals_the_dense_row)
         struct sq_error err;
         for (unsigned i = 0; i < 8; i++)
             w[4 * (i / 2) + sq_rng_below(&rng, 4)] = (int8_t)draw_signed(&rng, 8);
-        assert_int_equal(sq_meta24_encode(w, 16, value, nibble, &err), SQ_OK);
+        assert_ok(sq_meta24_encode(w, 16, value, nibble, &err));
         for (unsigned i = 0; i < 16; i++) {
             dense[i] = w[i];
             plain[i] = draw_signed(&rng, 8);

@@ -64,7 +64,7 @@ SQ_TEST(v6_and_refusals)
     uint8_t nibble[4];
     uint16_t word;
     struct sq_error err;
-    assert_int_equal(sq_meta24_encode(row, 16, value, nibble, &err), SQ_OK);
+    assert_ok(sq_meta24_encode(row, 16, value, nibble, &err));
     assert_memory_equal(value, ((int8_t[]){5, -3, 7, 9, 0, 4, 0, 0}), 8);
     sq_meta24_words(nibble, 16, &word);
     assert_int_equal(word, 0x4ccd);

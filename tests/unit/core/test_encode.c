@@ -17,11 +17,11 @@ static const float v2_w[8] = {1, -2, .25f, 7, -3.5f, .5f, -1, 0};
 SQ_TEST(encode_v1)
 {
     struct sq_matrix m = matrix_new((struct sq_format){8, 4, 8, 2, 0}, 1, 8);
-    assert_int_equal(sq_encode_rtn(v1_w, &m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(v1_w, &m, NULL));
     assert_memory_equal(m.lo, ((uint8_t[]){0x91, 0x40, 0x08, 0x8e}), 4);
     assert_memory_equal(m.hi, ((uint8_t[]){0x81, 0x40}), 2);
     assert_true(m.s_lo[0] == 0.5f && m.s_hi[0] == 0.25f);
-    assert_int_equal(matrix_validate(&m, NULL), SQ_OK);
+    assert_ok(matrix_validate(&m, NULL));
     int8_t lo[8], hi[8];
     uint8_t mask[8];
     sq_row_codes(&m, 0, lo, hi);
@@ -41,7 +41,7 @@ SQ_TEST(encode_v1)
 SQ_TEST(encode_v2_with_its_tie)
 {
     struct sq_matrix m = matrix_new((struct sq_format){4, 2, 8, 4, 0}, 1, 8);
-    assert_int_equal(sq_encode_rtn(v2_w, &m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(v2_w, &m, NULL));
     assert_memory_equal(m.lo, ((uint8_t[]){0x8a, 0x32}), 2);
     assert_memory_equal(m.hi, ((uint8_t[]){0xe1, 0xc7}), 2);
     assert_true(m.s_lo[0] == 1 && m.s_hi[0] == 1);
@@ -133,7 +133,7 @@ SQ_TEST(zero_rows_have_scale_one)
     struct sq_matrix m = matrix_new((struct sq_format){8, 3, 16, 4, 32}, 1, 33);
     float w[33] = {0};
     w[0] = -0.0f;
-    assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &m, NULL));
     int8_t lo[64], hi[64];
     uint8_t mask[64];
     sq_row_planes(&m, 0, lo, hi, mask);
@@ -153,7 +153,7 @@ SQ_TEST(padding_is_chosen_last)
 {
     struct sq_matrix m = matrix_new((struct sq_format){8, 4, 8, 4, 0}, 1, 10);
     const float w[10] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0};
-    assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &m, NULL));
     int8_t lo[16], hi[16];
     sq_row_codes(&m, 0, lo, hi);
     assert_memory_equal(lo + 8, ((int8_t[]){-8, -8, -8, -8, 0, 0, 0, 0}), 8);

@@ -161,7 +161,7 @@ SQ_TEST(equivalent_bits_of_weights)
     for (size_t i = 0; i < LEN(row); i++)
         for (unsigned j = 0; j < 4; j++) {
             struct sq_format f = {row[i].high, row[i].low, 32, 0, 128};
-            assert_int_equal(sq_format_high_per_bank(32, s[j], &f.high_per_bank, NULL), SQ_OK);
+            assert_ok(sq_format_high_per_bank(32, s[j], &f.high_per_bank, NULL));
             assert_true(sq_format_sparsity(&f) == s[j]);
             assert_true(sq_format_equivalent_bits(&f) == row[i].bits[j]);
         }

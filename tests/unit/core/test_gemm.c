@@ -45,7 +45,7 @@ static struct problem problem_new(struct sq_rng *r, struct sq_format f, size_t m
     p.want_lo = fixture_exact(m * n * p.n_groups * sizeof *p.want_lo);
     p.want_hi = fixture_exact(m * n * p.n_groups * sizeof *p.want_hi);
     random_weights(r, w, n * k);
-    assert_int_equal(sq_encode_rtn(w, &p.w, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &p.w, NULL));
     for (size_t i = 0; i < m * p.w.k; i++)
         p.act[i] = (int8_t)sq_rng_next(r); // -128 too, and activations in the padding
     for (size_t t = 0; t < m; t++)
@@ -146,7 +146,7 @@ SQ_TEST(extreme_sums_do_not_overflow)
     for (size_t i = 0; i < k; i++)
         ones[i] = -1;
     memset(act, 0x80, k);
-    assert_int_equal(sq_encode_rtn(ones, &w, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(ones, &w, NULL));
     for (unsigned kernel = 0; kernel < SQ_GEMM_N_KERNELS; kernel++) {
         int32_t p_lo = 0, p_hi = 0;
         if (!sq_gemm_kernel_is_supported((enum sq_gemm_kernel)kernel))
@@ -174,7 +174,7 @@ SQ_TEST(every_int8_pair)
     }
     for (size_t t = 0; t < 256; t++)
         memset(p.act + 4 * t, (int)t, 4);
-    assert_int_equal(matrix_validate(&p.w, NULL), SQ_OK);
+    assert_ok(matrix_validate(&p.w, NULL));
     judge(&p);
     for (size_t i = 0; i < 256 * 255; i++)
         assert_int_equal(p.want_hi[i], ((int)(i % 255) - 127) * (int8_t)(i / 255));
@@ -189,7 +189,7 @@ SQ_TEST(negative_underflow_is_plus_zero)
     const int8_t act[4] = {-1};
     void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&w));
     float y;
-    assert_int_equal(sq_encode_rtn(one, &w, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(one, &w, NULL));
     w.s_lo[0] = w.s_hi[0] = 0x1p-20f;
     sq_gemm_sq_w(&w, act, &tiny, 1, 0, 1, &y, NULL, NULL, scratch);
     assert_int_equal(sq_bits_of(y), 0);
@@ -209,7 +209,7 @@ SQ_TEST(v1_and_v2_as_products)
         void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&m));
         int32_t p_lo, p_hi;
         float y;
-        assert_int_equal(sq_encode_rtn(w[v], &m, NULL), SQ_OK);
+        assert_ok(sq_encode_rtn(w[v], &m, NULL));
         sq_gemm_sq_w(&m, act, &one, 1, 0, 1, &y, &p_lo, &p_hi, scratch);
         assert_int_equal(p_lo, want_lo[v]);
         assert_int_equal(p_hi, want_hi[v]);

@@ -94,7 +94,7 @@ SQ_TEST(activations_equal_slow)
         random_weights(&rng, x, m * k_orig);
         if (round % 10 == 0)
             memset(x, 0, k_orig * sizeof *x); // a token of zeros: scale 1
-        assert_int_equal(sq_act_quantize(x, m, k_orig, k, bits, codes, s_a, NULL), SQ_OK);
+        assert_ok(sq_act_quantize(x, m, k_orig, k, bits, codes, s_a, NULL));
         for (size_t t = 0; t < m; t++) {
             float amax = 0;
             for (size_t i = 0; i < k_orig; i++)

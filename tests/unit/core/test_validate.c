@@ -15,8 +15,8 @@ static struct sq_matrix v1(void)
 {
     const float w[8] = {0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f};
     struct sq_matrix m = matrix_new((struct sq_format){8, 4, 8, 2, 0}, 1, 8);
-    assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_OK);
-    assert_int_equal(matrix_validate(&m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &m, NULL));
+    assert_ok(matrix_validate(&m, NULL));
     return m;
 }
 
@@ -25,8 +25,8 @@ static struct sq_matrix padded(void)
 {
     const float w[4] = {0.5f, -3.5f, 0.25f, 1.75f};
     struct sq_matrix m = matrix_new((struct sq_format){4, 3, 4, 1, 0}, 1, 4);
-    assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_OK);
-    assert_int_equal(matrix_validate(&m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &m, NULL));
+    assert_ok(matrix_validate(&m, NULL));
     return m;
 }
 
@@ -62,7 +62,7 @@ SQ_TEST(nonzero_padding_bits)
         assert_int_equal(matrix_validate(&m, NULL), SQ_ERR_PADDING);
         m.hi[0] ^= (uint8_t)(1 << bit);
     }
-    assert_int_equal(matrix_validate(&m, NULL), SQ_OK);
+    assert_ok(matrix_validate(&m, NULL));
 }
 
 SQ_TEST(bad_scales)
@@ -180,7 +180,7 @@ SQ_TEST(every_bit_flip_is_judged_right)
     flip_every_bit(padded());
     const float w[8] = {1, -2, .25f, 7, -3.5f, .5f, -1, 0};
     struct sq_matrix v2 = matrix_new((struct sq_format){4, 2, 8, 4, 0}, 1, 8);
-    assert_int_equal(sq_encode_rtn(w, &v2, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &v2, NULL));
     flip_every_bit(v2);
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "sim/dram/sq_dram.h"
 

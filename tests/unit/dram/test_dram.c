@@ -198,7 +198,7 @@ static void judge_latency(const struct sq_dram_device *d)
     const uint64_t close = d->pre + t[SQ_DRAM_T_RP] - d->act;
     uint64_t clocks[SQ_DRAM_CASES];
     for (unsigned i = 0; i < SQ_DRAM_CASES; i++)
-        assert_int_equal(sq_dram_latency(&s, i, &clocks[i], NULL), SQ_OK);
+        assert_ok(sq_dram_latency(&s, i, &clocks[i], NULL));
     assert_int_equal(clocks[SQ_DRAM_HIT], hit);
     assert_int_equal(clocks[SQ_DRAM_EMPTY], open + hit);
     assert_int_equal(clocks[SQ_DRAM_CONFLICT], close + open + hit);
@@ -213,7 +213,7 @@ static struct sq_dram_rate rate_of(const struct sq_dram_setup *s, enum sq_dram_p
                                    uint32_t bursts)
 {
     struct sq_dram_rate r;
-    assert_int_equal(sq_dram_measure(s, p, bursts, seed(), &r, NULL), SQ_OK);
+    assert_ok(sq_dram_measure(s, p, bursts, seed(), &r, NULL));
     return r;
 }
 
@@ -285,7 +285,7 @@ SQ_TEST(random_reads_meet_the_window_of_activates)
 SQ_TEST(a_stream_in_one_bank_group_is_slower)
 {
     struct sq_dram_device d;
-    assert_int_equal(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL), SQ_OK);
+    assert_ok(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL));
     const struct sq_dram_options o = {.map = "pages"};
     const struct sq_dram_setup s = setup_of(&d, &o);
     const double share = rate_of(&s, SQ_DRAM_READS, 20000).share;
@@ -376,7 +376,7 @@ SQ_TEST(maps_that_are_none_are_refused)
                                       "row-rank-bank-column-group-pseudo-channel-bank2",
                                       "+xor"};
     struct sq_dram_device d;
-    assert_int_equal(sq_dram_device_named("hbm2", SQ_DRAM_FAST, &d, NULL), SQ_OK);
+    assert_ok(sq_dram_device_named("hbm2", SQ_DRAM_FAST, &d, NULL));
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct sq_dram_map map;
         struct sq_error err;
@@ -629,7 +629,7 @@ SQ_TEST(cycles_and_clocks_meet)
 {
     struct sq_dram_device d;
     struct sq_rng rng = {seed()};
-    assert_int_equal(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL), SQ_OK);
+    assert_ok(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL));
     for (unsigned i = 0; i < 1000; i++) {
         const uint64_t mhz = draw(&rng, 1, 4000), n = sq_rng_below(&rng, 1000000000);
         const struct sq_dram_clock c = sq_dram_clock_of(&d, 1e6 * (double)mhz);
@@ -678,8 +678,8 @@ static enum sq_status parse_with(const char *from, const char *to, enum sq_dram_
 SQ_TEST(a_device_is_read_at_both_ends)
 {
     struct sq_dram_device fast, slow;
-    assert_int_equal(parse_with("", "", SQ_DRAM_FAST, &fast, NULL), SQ_OK);
-    assert_int_equal(parse_with("", "", SQ_DRAM_SLOW, &slow, NULL), SQ_OK);
+    assert_ok(parse_with("", "", SQ_DRAM_FAST, &fast, NULL));
+    assert_ok(parse_with("", "", SQ_DRAM_SLOW, &slow, NULL));
     assert_true(fast.is_range && slow.is_range);
     assert_int_equal(fast.t[SQ_DRAM_T_RCDRD], 16); // 13.32 ns are 15.99 clocks
     assert_int_equal(slow.t[SQ_DRAM_T_RCDRD], 19);
@@ -702,7 +702,7 @@ SQ_TEST(energies_count_commands_and_time)
 {
     struct sq_dram_device d;
     const struct sq_dram_options o = {.channels = 2};
-    assert_int_equal(parse_with("- {key: CL, ", with_energy, SQ_DRAM_FAST, &d, NULL), SQ_OK);
+    assert_ok(parse_with("- {key: CL, ", with_energy, SQ_DRAM_FAST, &d, NULL));
     const struct sq_dram_setup setup = setup_of(&d, &o);
     const struct sq_dram_stats s = {.command = {1, 9, 9, 10, 100, 1000, 10000, 2, 16}};
     double pj[2];
@@ -779,7 +779,7 @@ SQ_TEST(options_out_of_range_are_refused)
         {.channels = 3}, {.channels = 32}, {.queue = 17}, {.refresh = SQ_DRAM_REFRESH_BANK}};
     struct sq_dram_device d;
     struct sq_error err;
-    assert_int_equal(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL), SQ_OK);
+    assert_ok(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL));
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct sq_dram_setup s;
         assert_int_not_equal(sq_dram_setup_init(&d, &bad[i], &s, &err), SQ_OK);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of the formats (sq_format_ops.h, sq_format_option.h), every row of every format, and
 // every option given with its default, one past its range and with a word that it does not have.
-#include <math.h>
 
 #include "sim/format/core/sq_grid_recipe.h"
 #include "sim/format/sq_format_ops.h"
@@ -308,13 +307,13 @@ SQ_TEST(commands_settle_the_same)
         const struct sq_format_ops *f = sq_formats[i];
         struct sq_recipe eval, other;
         struct sq_error err;
-        assert_int_equal(sq_format_recipe(f, SQ_IN_EVAL, NULL, &eval, &err), SQ_OK);
-        assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &other, &err), SQ_OK);
+        assert_ok(sq_format_recipe(f, SQ_IN_EVAL, NULL, &eval, &err));
+        assert_ok(sq_format_recipe(f, SQ_IN_RUN, NULL, &other, &err));
         same_settled(&eval, &other, SQ_IN_RUN);
-        assert_int_equal(sq_format_recipe(f, SQ_IN_QUANTIZE, NULL, &other, &err), SQ_OK);
+        assert_ok(sq_format_recipe(f, SQ_IN_QUANTIZE, NULL, &other, &err));
         same_settled(&eval, &other, SQ_IN_QUANTIZE);
         sq_format_defaults(f, SQ_IN_EVAL | SQ_IN_RUN | SQ_IN_SWEEP, &other);
-        assert_int_equal(sq_format_settle(SQ_IN_SWEEP, NULL, &other, &err), SQ_OK);
+        assert_ok(sq_format_settle(SQ_IN_SWEEP, NULL, &other, &err));
         same_settled(&eval, &other, SQ_IN_RUN);
         same_settled(&eval, &other, SQ_IN_EVAL);
     }

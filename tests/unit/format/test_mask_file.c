@@ -21,7 +21,7 @@ SQ_TEST(round_trip)
         struct sq_error err = {.text = ""};
         CHECK_EQ(sq_masks_write(path, m, 2, BANK, HIGH, "real", &err), SQ_OK, "%s\n", err.text);
         struct sq_safetensors st;
-        assert_int_equal(sq_safetensors_open(&st, path, NULL), SQ_OK);
+        assert_ok(sq_safetensors_open(&st, path, NULL));
         for (unsigned layer = 0; layer < 2; layer++) {
             CHECK_EQ(sq_masks_read(&st, m[layer].name, m[layer].k, back, &err), SQ_OK, "%s\n",
                      err.text);
@@ -59,8 +59,8 @@ static enum sq_status read_back(const char *path, const struct file *f, struct s
     const struct sq_metadata meta[] = {{"bank", f->bank}, {"k", f->k}};
     uint8_t mask[12];
     struct sq_safetensors st;
-    assert_int_equal(sq_safetensors_write(path, t, 3, meta, 2, NULL), SQ_OK);
-    assert_int_equal(sq_safetensors_open(&st, path, NULL), SQ_OK);
+    assert_ok(sq_safetensors_write(path, t, 3, meta, 2, NULL));
+    assert_ok(sq_safetensors_open(&st, path, NULL));
     const enum sq_status status = sq_masks_read(&st, "l", 12, mask, err);
     sq_safetensors_close(&st);
     return status;
@@ -96,7 +96,7 @@ SQ_TEST(contradictions)
     check_refused(sq_masks_write(path, &bad, 1, 4, 1, "real", &err), SQ_ERR_MASK_COUNT, &err,
                   "2 channels masked, need 1");
     struct sq_safetensors st;
-    assert_int_equal(sq_safetensors_open(&st, path, NULL), SQ_OK);
+    assert_ok(sq_safetensors_open(&st, path, NULL));
     check_refused(sq_masks_read(&st, "other", 12, bits, &err), SQ_ERR_DAMAGED, &err, "other.mask");
     sq_safetensors_close(&st);
     tmpdir_remove(dir);

@@ -18,8 +18,8 @@ static struct sq_operand encoded(struct sq_format f, size_t n, size_t k, unsigne
     float *w = fixture_exact(n * k * sizeof *w);
     random_weights(&r, w, n * k);
     struct sq_operand o;
-    assert_int_equal(sq_operand_alloc(&o, &f, n, k, NULL), SQ_OK);
-    assert_int_equal(sq_operand_encode(&o, w, jobs, NULL), SQ_OK);
+    assert_ok(sq_operand_alloc(&o, &f, n, k, NULL));
+    assert_ok(sq_operand_encode(&o, w, jobs, NULL));
     return o;
 }
 
@@ -44,8 +44,8 @@ static void write_trace(const char *path, struct sq_format f, const struct sq_op
     if (sq_operand_file_begin(&w, path, &info, item, n, &err) != SQ_OK)
         fail_msg("%s", err.text);
     for (size_t i = n; i-- > 0;) // any order
-        assert_int_equal(sq_operand_file_put(&w, i, &o[i], NULL), SQ_OK);
-    assert_int_equal(sq_operand_file_commit(&w, NULL), SQ_OK);
+        assert_ok(sq_operand_file_put(&w, i, &o[i], NULL));
+    assert_ok(sq_operand_file_commit(&w, NULL));
 }
 
 // ---- round trip -----------------------------------------------------------------------------
@@ -116,10 +116,10 @@ SQ_TEST(sqnr_of_known_errors)
     const struct sq_quant_layer q = {.format = &ops, .state = &o, .n = 1, .k_orig = 8};
     float row[8];
     struct sq_sqnr s = {0};
-    assert_int_equal(sq_operand_alloc(&o, &f, 1, 8, NULL), SQ_OK);
-    assert_int_equal(sq_operand_encode(&o, w, 1, NULL), SQ_OK);
+    assert_ok(sq_operand_alloc(&o, &f, 1, 8, NULL));
+    assert_ok(sq_operand_encode(&o, w, 1, NULL));
     decode_row(&o, 0, row);
-    assert_int_equal(sq_quant_layer_sqnr(&q, w, &s, NULL), SQ_OK);
+    assert_ok(sq_quant_layer_sqnr(&q, w, &s, NULL));
     double e = 0, y = 0;
     for (size_t i = 0; i < 8; i++) {
         assert_true(row[i] == w_hat[i]);
@@ -173,8 +173,7 @@ static enum sq_status write_and_load(const char *path, const struct spoiled *s, 
 {
     struct sq_operand_file t;
     struct sq_operand o;
-    assert_int_equal(sq_safetensors_write(path, s->t, s->n_tensors, s->md, s->n_metadata, NULL),
-                     SQ_OK);
+    assert_ok(sq_safetensors_write(path, s->t, s->n_tensors, s->md, s->n_metadata, NULL));
     SQ_TRY(sq_operand_file_open(&t, path, err));
     enum sq_status status = sq_operand_file_load(&t, 0, &o, err);
     if (status == SQ_OK)
@@ -219,7 +218,7 @@ SQ_TEST(metadata_lies)
     struct sq_error err;
     float w[8];
     vector_v1(&s);
-    assert_int_equal(write_and_load(path, &s, w, &err), SQ_OK);
+    assert_ok(write_and_load(path, &s, w, &err));
     assert_true(w[4] == -31.75f && w[7] == 16.0f && w[3] == 2.0f);
     for (size_t i = 0; i < LEN(cases); i++) {
         vector_v1(&s);
@@ -282,7 +281,7 @@ SQ_TEST(single_bit_damage)
     struct sq_error err;
     float w[8];
     vector_v1(&s);
-    assert_int_equal(write_and_load(path, &s, w, &err), SQ_OK);
+    assert_ok(write_and_load(path, &s, w, &err));
     size_t n, loaded = 0;
     uint8_t *bytes = read_bytes(path, &n);
     drop_digest(bytes, n); // nothing passes it, see test_safetensors.c
@@ -330,7 +329,7 @@ SQ_TEST(writer_refuses)
     check_refused(sq_operand_file_begin(&w, path, &info, item, 1, &err), SQ_ERR_UNSUPPORTED, &err,
                   "bank = 5");
     info.format.bank = 32;
-    assert_int_equal(sq_operand_file_begin(&w, path, &info, item, 1, &err), SQ_OK);
+    assert_ok(sq_operand_file_begin(&w, path, &info, item, 1, &err));
     struct sq_operand o = encoded(info.format, 3, 128, 1);
     check_refused(sq_operand_file_put(&w, 0, &o, &err), SQ_ERR_ARG, &err, "not the one declared");
     sq_operand_file_abort(&w);

@@ -88,8 +88,8 @@ static void make_layer(struct layer *l, struct sq_rng *r)
         l->x[i] = (float)fixture_gauss(r);
     for (size_t i = 0; i < l->k; i++)
         l->sigma[i] = (float)(0.5 + sq_rng_unit(r));
-    assert_int_equal(sq_calibration_init(&l->calibration, l->k, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&l->calibration, l->x, TOKENS, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&l->calibration, l->k, true, NULL));
+    assert_ok(sq_calibration_add(&l->calibration, l->x, TOKENS, NULL));
 }
 
 static void free_layer(struct layer *l)
@@ -106,7 +106,7 @@ static enum sq_status encode(const struct layer *l, const struct sq_recipe *r,
                                 .sample = l->x,
                                 .n_sample = TOKENS};
     if ((sq_recipe_needs(r) & SQ_NEED_FACTOR) == SQ_NEED_FACTOR) {
-        assert_int_equal(sq_factor_init(&factor, &l->calibration, in.sigma, 0.5, err), SQ_OK);
+        assert_ok(sq_factor_init(&factor, &l->calibration, in.sigma, 0.5, err));
         in.factor = &factor;
     }
     const enum sq_status status = sq_quant_layer_init(q, r, l->w, l->n, l->k, &in, err);
@@ -136,23 +136,23 @@ static void check_file(const struct sq_recipe *r, const struct sq_quant_layer *q
         const struct sq_format_packed *packed = r->format->file->packed;
         struct sq_operand_file_writer writer;
         struct sq_operand_file f;
-        assert_int_equal(sq_operand_file_begin(&writer, path, &info, &item, 1, &err), SQ_OK);
-        assert_int_equal(sq_operand_file_put(&writer, 0, packed->operand(q->state), &err), SQ_OK);
-        assert_int_equal(sq_operand_file_commit(&writer, &err), SQ_OK);
-        assert_int_equal(sq_operand_file_open(&f, path, &err), SQ_OK);
+        assert_ok(sq_operand_file_begin(&writer, path, &info, &item, 1, &err));
+        assert_ok(sq_operand_file_put(&writer, 0, packed->operand(q->state), &err));
+        assert_ok(sq_operand_file_commit(&writer, &err));
+        assert_ok(sq_operand_file_open(&f, path, &err));
         CHECK_EQ(bits_of_file(&f.file), nbits, "%s: the file\n", what);
-        assert_int_equal(packed->load(&f, 0, &back, &err), SQ_OK);
+        assert_ok(packed->load(&f, 0, &back, &err));
         CHECK_EQ(sq_quant_layer_nbits(&back), nbits, "%s: read back\n", what);
         sq_operand_file_close(&f);
     } else {
         const struct sq_weight_item item = {
             .name = "w", .n = q->n, .k_orig = q->k_orig, .layer = q};
         struct sq_weight_file f;
-        assert_int_equal(sq_weight_file_write(path, r, "synthetic", &item, 1, &err), SQ_OK);
+        assert_ok(sq_weight_file_write(path, r, "synthetic", &item, 1, &err));
         if (sq_weight_file_open(&f, path, &err) != SQ_OK)
             fail_msg("%s: %s", what, err.text);
         CHECK_EQ(bits_of_file(&f.st), nbits, "%s: the file\n", what);
-        assert_int_equal(sq_weight_file_load(&f, 0, &back, &err), SQ_OK);
+        assert_ok(sq_weight_file_load(&f, 0, &back, &err));
         CHECK_EQ(sq_quant_layer_nbits(&back), nbits, "%s: read back\n", what);
         sq_weight_file_close(&f);
     }
@@ -185,7 +185,7 @@ static bool check_encoded(const struct sq_format_ops *f, struct sq_rng *rng)
         struct sq_recipe as_is = r;
         struct sq_own own = {0};
         if (f->cost->own && f->cost->own->weights)
-            assert_int_equal(f->cost->own->weights(q.state, &own, &as_is, &err), SQ_OK);
+            assert_ok(f->cost->own->weights(q.state, &own, &as_is, &err));
         free(own.before);
         if (!(sq_recipe_sized_by(&r) && strcmp(f->name, "spqr") == 0 &&
               sq_option_get(sq_option_find(f, SQ_IN_QUANTIZE, "outlier-layout"), &r) !=

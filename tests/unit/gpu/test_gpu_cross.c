@@ -58,11 +58,11 @@ static void make_records(const struct sq_gpu *gpu, double slower, struct sq_gpu_
                                            .is_sparse = gpu->kind[kind].is_sparse,
                                            .is_alone = i % 3 == 1,
                                            .out_nbytes = 2};
-            assert_int_equal(sq_gpu_time_gemm(&truth, &x->gemm, &t, NULL), SQ_OK);
+            assert_ok(sq_gpu_time_gemm(&truth, &x->gemm, &t, NULL));
             x->seconds = slower * t.seconds;
         }
     }
-    assert_int_equal(sq_gpu_records_number(g, NULL), SQ_OK);
+    assert_ok(sq_gpu_records_number(g, NULL));
     for (size_t i = 0; i < g->n; i++) // one shape in three: few files
         g->r[i].is_calibration = i / 3 % 3 == 0;
 }
@@ -107,13 +107,13 @@ SQ_TEST(test_law_fit)
     struct sq_error err;
     for (unsigned i = 0; i < 3; i++)
         make_records(&gpu[i], 1, &g[i]);
-    assert_int_equal(sq_gpu_law_fit(gpu, g, skip, 3, &law, NULL), SQ_OK);
+    assert_ok(sq_gpu_law_fit(gpu, g, skip, 3, &law, NULL));
     for (unsigned i = 0; i < 3; i++) {
         struct sq_gpu by = gpu[i];
         sq_gpu_law_apply(&law, &by);
         for (size_t j = 0; j < g[i].n; j++) {
             struct sq_gpu_time t;
-            assert_int_equal(sq_gpu_time_gemm(&by, &g[i].r[j].gemm, &t, NULL), SQ_OK);
+            assert_ok(sq_gpu_time_gemm(&by, &g[i].r[j].gemm, &t, NULL));
             if (fabs(t.seconds / g[i].r[j].seconds - 1) > 0.05)
                 fail_msg("file %u row %zu: %g s, want %g", i, j, t.seconds, g[i].r[j].seconds);
         }
@@ -152,7 +152,7 @@ SQ_TEST(test_leave_one_out)
     for (unsigned i = 0; i < 4; i++)
         make_records(&gpu[i], i == 3 ? 1.25 : 1, &g[i]);
     heard = 0;
-    assert_int_equal(sq_gpu_cross(gpu, g, 4, hear, &c, NULL), SQ_OK);
+    assert_ok(sq_gpu_cross(gpu, g, 4, hear, &c, NULL));
     assert_int_equal(heard, 4);
     for (unsigned is_small = 0; is_small < 2; is_small++) {
         const struct sq_gpu_cross_line *l = line_of(&c, 3, SQ_GPU_CROSS_ALL, is_small == 1);

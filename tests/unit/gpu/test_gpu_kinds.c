@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/gpu/sq_gpu_compare.h"
@@ -42,16 +41,16 @@ SQ_TEST(test_int4)
     struct sq_gpu_gemm g = {.m = 16384, .n = 16384, .k = 16384, .out_nbytes = 2};
     for (unsigned i = 0; i < 2; i++) { // compute-bound, then bound by bytes
         g.dtype = SQ_GPU_INT8;
-        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t8, NULL), SQ_OK);
+        assert_ok(sq_gpu_time_gemm(&gpu, &g, &t8, NULL));
         g.low_dtype = SQ_GPU_INT4;
         g.low_share = 0.5;
-        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &mixed, NULL), SQ_OK);
+        assert_ok(sq_gpu_time_gemm(&gpu, &g, &mixed, NULL));
         g.low_share = 0;
         g.weight_bits = 4;
-        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &w4a8, NULL), SQ_OK);
+        assert_ok(sq_gpu_time_gemm(&gpu, &g, &w4a8, NULL));
         g.weight_bits = 0;
         g.dtype = SQ_GPU_INT4;
-        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t4, NULL), SQ_OK);
+        assert_ok(sq_gpu_time_gemm(&gpu, &g, &t4, NULL));
         const double r = (t8.seconds - launch) / (t4.seconds - launch);
         const double half = (t8.seconds - launch) / (mixed.seconds - launch);
         assert_true(r > 1.9 && r < 2.1);
@@ -84,25 +83,25 @@ SQ_TEST(test_parts)
         "dram: 0.8, tail: 500}]}\n";
     struct sq_gpu gpu;
     struct sq_gpu_time t;
-    assert_int_equal(sq_gpu_parse(text, sizeof text - 1, "g", &gpu, NULL), SQ_OK);
+    assert_ok(sq_gpu_parse(text, sizeof text - 1, "g", &gpu, NULL));
     struct sq_gpu_gemm g = {.m = 500, .n = 2000, .k = 4000, .dtype = SQ_GPU_INT8, .out_nbytes = 2};
-    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    assert_ok(sq_gpu_time_gemm(&gpu, &g, &t, NULL));
     // 10000 outputs an SM and 500 more, 4000 products each, 500 a nanosecond.
     assert_true(fabs(t.compute_s - 84e-6) < 1e-12 && fabs(t.tail_s - 4e-6) < 1e-12);
     // 2 MB of activations, 8 MB of weights, 2 MB of outputs at 0.8 MB a microsecond.
     assert_true(fabs(t.dram_s - 15e-6) < 1e-12 && t.launch_s == 3e-6);
     gpu.knee = 2; // a right triangle
-    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    assert_ok(sq_gpu_time_gemm(&gpu, &g, &t, NULL));
     assert_true(fabs(t.seconds - 3e-6 - hypot(84e-6, 15e-6)) < 1e-12);
     g.is_alone = true; // nothing hides the start of a call
     gpu.alone = 2;
-    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    assert_ok(sq_gpu_time_gemm(&gpu, &g, &t, NULL));
     assert_true(fabs(t.seconds - 6e-6 - hypot(84e-6, 15e-6)) < 1e-12);
     char reason[64];
     sq_gpu_reason(&t, reason);
     assert_string_equal(reason, "sustained rate");
     g.m = 1;
-    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    assert_ok(sq_gpu_time_gemm(&gpu, &g, &t, NULL));
     sq_gpu_reason(&t, reason);
     assert_string_equal(reason, "launch cost is 36 %"); // 6 of 6 + hypot(4.16, 10.01)
 }
@@ -116,8 +115,7 @@ SQ_TEST(test_int4_records)
     "{\"impl\":\"cublaslt\"},\"problem\":{\"M\":7,\"N\":64,\"K\":32,\"format\":\"dense\","         \
     "\"dtype_a\":\"" a "\",\"dtype_w\":\"" w                                                       \
     "\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":2}}\n"
-    assert_int_equal(parse(LIBRARY("s4", "s4") LIBRARY("s8", "s4") LIBRARY("s8", "s8"), &g, NULL),
-                     SQ_OK);
+    assert_ok(parse(LIBRARY("s4", "s4") LIBRARY("s8", "s4") LIBRARY("s8", "s8"), &g, NULL));
     assert_int_equal(g.n, 3);
     assert_true(g.r[0].gemm.dtype == SQ_GPU_INT4 && !sq_gpu_is_w4a8(&g.r[0].gemm));
     assert_true(g.r[1].gemm.dtype == SQ_GPU_INT8 && sq_gpu_is_w4a8(&g.r[1].gemm));
@@ -138,7 +136,7 @@ SQ_TEST(test_left)
                        "A100,dense,BF16,BF16,65,128,256,NaN\n"
                        "A100,dense,MXFP6,BF16,64,128,256,7\n"
                        "A100,dense,MXFP6,BF16,64,128,257,7\n";
-    assert_int_equal(parse(text, &g, NULL), SQ_OK);
+    assert_ok(parse(text, &g, NULL));
     assert_int_equal(g.n, 4);
     assert_true(g.r[0].is_repeat && !g.r[1].is_repeat && g.r[2].is_repeat && !g.r[3].is_repeat);
     assert_string_equal(g.r[1].name, "first");

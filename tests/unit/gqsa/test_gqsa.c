@@ -21,7 +21,7 @@ SQ_TEST(v7)
     const float w[4] = {-1.5f, -.5f, 0, 2.25f};
     uint8_t q[4], zero;
     uint16_t scale;
-    assert_int_equal(sq_gqsa_quantize_group(w, 4, q, &scale, &zero, NULL), SQ_OK);
+    assert_ok(sq_gqsa_quantize_group(w, 4, q, &scale, &zero, NULL));
     assert_true(sq_half_to_float(scale) == .25f);
     assert_int_equal(zero, 6);
     assert_memory_equal(q, ((uint8_t[]){0, 4, 6, 15}), 4);
@@ -34,21 +34,18 @@ SQ_TEST(quantizer_corners)
     uint8_t q[4], zero;
     uint16_t scale;
     struct sq_error err;
-    assert_int_equal(sq_gqsa_quantize_group((float[]){0, 0, 0, 0}, 4, q, &scale, &zero, NULL),
-                     SQ_OK);
+    assert_ok(sq_gqsa_quantize_group((float[]){0, 0, 0, 0}, 4, q, &scale, &zero, NULL));
     assert_int_equal(scale, 0x3c00); // 1
     assert_int_equal(zero, 0);
     assert_memory_equal(q, ((uint8_t[4]){0}), 4);
     // Zero is in the range: a group of positive weights has z = 0, of negative ones z = 15.
-    assert_int_equal(sq_gqsa_quantize_group((float[]){3, 15, 7, 1}, 4, q, &scale, &zero, NULL),
-                     SQ_OK);
+    assert_ok(sq_gqsa_quantize_group((float[]){3, 15, 7, 1}, 4, q, &scale, &zero, NULL));
     assert_int_equal(zero, 0);
     assert_memory_equal(q, ((uint8_t[]){3, 15, 7, 1}), 4);
-    assert_int_equal(sq_gqsa_quantize_group((float[]){-3, -15, -7, -1}, 4, q, &scale, &zero, NULL),
-                     SQ_OK);
+    assert_ok(sq_gqsa_quantize_group((float[]){-3, -15, -7, -1}, 4, q, &scale, &zero, NULL));
     assert_int_equal(zero, 15);
     assert_memory_equal(q, ((uint8_t[]){12, 0, 8, 14}), 4);
-    assert_int_equal(sq_gqsa_quantize_group((float[]){1e-8f, 0}, 2, q, &scale, &zero, NULL), SQ_OK);
+    assert_ok(sq_gqsa_quantize_group((float[]){1e-8f, 0}, 2, q, &scale, &zero, NULL));
     assert_int_equal(scale, 1); // a scale that rounds to 0 becomes 2^-24
     assert_int_equal(sq_gqsa_quantize_group((float[]){1e6f, 0}, 2, q, &scale, &zero, &err),
                      SQ_ERR_OVERFLOW);
@@ -80,7 +77,7 @@ SQ_TEST(worked_arrays_and_refusals)
     assert_int_equal(m.nnz, 4);
     assert_memory_equal(m.row_index, ((uint32_t[]){0, 1, 3, 3, 4}), 20);
     assert_memory_equal(m.groups, ((uint16_t[]){1, 0, 1, 0}), 8);
-    assert_int_equal(sq_gqsa_validate(&m, &err), SQ_OK);
+    assert_ok(sq_gqsa_validate(&m, &err));
     m.groups[1] = 1; // groups {1, 1}
     assert_int_equal(sq_gqsa_validate(&m, &err), SQ_ERR_INDEX);
     assert_string_equal(err.text, "groups[2] = 1 after 1 in row 1, need ascending");
@@ -115,7 +112,7 @@ SQ_TEST(worked_arrays_and_refusals)
     assert_int_equal(sq_gqsa_zero_nbytes(3), 2);
     sq_gqsa_pack_zeros(zero, 3, packed);
     assert_memory_equal(packed, ((uint8_t[]){0xf1, 0x07}), 2);
-    assert_int_equal(sq_gqsa_unpack_zeros(packed, 3, back, &err), SQ_OK);
+    assert_ok(sq_gqsa_unpack_zeros(packed, 3, back, &err));
     assert_memory_equal(back, zero, 3);
     packed[1] = 0x17;
     assert_int_equal(sq_gqsa_unpack_zeros(packed, 3, back, &err), SQ_ERR_PADDING);
@@ -140,7 +137,7 @@ static struct sq_gqsa random_matrix(struct sq_rng *r, unsigned group, unsigned b
             sq_gqsa_set_code(
                 &m, e, i, (size_t)m.groups[e] * group + i < K ? sq_rng_below(r, codes) : m.zero[e]);
     }
-    assert_int_equal(sq_gqsa_validate(&m, NULL), SQ_OK);
+    assert_ok(sq_gqsa_validate(&m, NULL));
     return m;
 }
 
@@ -249,7 +246,7 @@ SQ_TEST(quantizer_of_8_bits)
             w[j] = (float)fixture_gauss(&r);
             min = fminf(min, w[j]), max = fmaxf(max, w[j]);
         }
-        assert_int_equal(sq_gqsa_quantize_bits(8, w, 16, q, &scale, &zero, NULL), SQ_OK);
+        assert_ok(sq_gqsa_quantize_bits(8, w, 16, q, &scale, &zero, NULL));
         const float s = sq_half_round((max - min) / 255), z = fminf(-rintf(min / s), 255);
         assert_true(sq_half_to_float(scale) == s && (float)zero == z);
         for (size_t j = 0; j < 16; j++)

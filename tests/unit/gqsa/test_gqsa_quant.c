@@ -28,13 +28,13 @@ SQ_TEST(pruning)
     sq_gqsa_saliency(w, 2, 6, 4, other, score);
     assert_true(score[0] == 2);
     const double tied[12] = {3, 1, 1, 2, 9, 9, 9, 9, 1, 1, 1, 1};
-    assert_int_equal(sq_gqsa_prune(tied, 3, 4, 0.25, false, kept, NULL), SQ_OK);
+    assert_ok(sq_gqsa_prune(tied, 3, 4, 0.25, false, kept, NULL));
     assert_memory_equal(kept, ((uint8_t[]){1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1}), 12);
-    assert_int_equal(sq_gqsa_prune(tied, 3, 4, 0.5, true, kept, NULL), SQ_OK);
+    assert_ok(sq_gqsa_prune(tied, 3, 4, 0.5, true, kept, NULL));
     assert_memory_equal(kept, ((uint8_t[]){1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 1}), 12);
-    assert_int_equal(sq_gqsa_prune(tied, 3, 4, 0, false, kept, NULL), SQ_OK);
+    assert_ok(sq_gqsa_prune(tied, 3, 4, 0, false, kept, NULL));
     assert_int_equal(sq_gqsa_count(kept, 3, 4), 12);
-    assert_int_equal(sq_gqsa_prune(tied, 3, 4, 1, false, kept, NULL), SQ_OK);
+    assert_ok(sq_gqsa_prune(tied, 3, 4, 1, false, kept, NULL));
     assert_int_equal(sq_gqsa_count(kept, 3, 4), 0);
     assert_int_equal(sq_gqsa_prune(tied, 3, 4, 1.01, false, kept, &err), SQ_ERR_RANGE);
     assert_int_equal(sq_gqsa_prune((double[]){1, NAN}, 1, 2, .5, false, kept, &err),
@@ -72,14 +72,13 @@ static struct layer layer_new(unsigned group, double sparsity, bool is_row_balan
     }
     for (size_t i = 0; i < N * K; i++) // rows of unlike size: unlike numbers of groups
         l.w[i] = (float)(0.02 * fixture_gauss(&r) * (1 + (double)(i / K % 5)));
-    assert_int_equal(sq_calibration_init(&l.calibration, K, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&l.calibration, l.x, T, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&l.calibration, K, true, NULL));
+    assert_ok(sq_calibration_add(&l.calibration, l.x, T, NULL));
+    assert_ok(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL));
     sq_gqsa_hessian(&l.calibration, &l.factor, l.h);
     sq_score_weights(&l.factor, SQ_SCORE_C0, weight_of);
     sq_gqsa_saliency(l.w, N, K, group, weight_of, score);
-    assert_int_equal(sq_gqsa_prune(score, N, l.columns, sparsity, is_row_balanced, l.kept, NULL),
-                     SQ_OK);
+    assert_ok(sq_gqsa_prune(score, N, l.columns, sparsity, is_row_balanced, l.kept, NULL));
     return l;
 }
 
@@ -93,8 +92,8 @@ static struct sq_gqsa encode(const struct layer *l, unsigned group, enum sq_gqsa
 {
     struct sq_gqsa m = gqsa_new(N, K, group, sq_gqsa_count(l->kept, N, l->columns));
     sq_gqsa_set_groups(&m, l->kept);
-    assert_int_equal(sq_gqsa_encode(&m, l->w, method, &l->calibration, &l->factor, NULL), SQ_OK);
-    assert_int_equal(sq_gqsa_validate(&m, NULL), SQ_OK);
+    assert_ok(sq_gqsa_encode(&m, l->w, method, &l->calibration, &l->factor, NULL));
+    assert_ok(sq_gqsa_validate(&m, NULL));
     return m;
 }
 
@@ -107,8 +106,8 @@ static double relative_error(const struct layer *l, const struct sq_gqsa *m)
         for (size_t i = 0; i < K; i++)
             d[n * K + i] = l->w[n * K + i] - d[n * K + i];
     }
-    assert_int_equal(sq_output_energy(&l->calibration, d, N, &noise, NULL), SQ_OK);
-    assert_int_equal(sq_output_energy(&l->calibration, l->w, N, &signal, NULL), SQ_OK);
+    assert_ok(sq_output_energy(&l->calibration, d, N, &noise, NULL));
+    assert_ok(sq_output_energy(&l->calibration, l->w, N, &signal, NULL));
     return sqrt(noise / signal);
 }
 
@@ -196,7 +195,7 @@ SQ_TEST(refit_never_harms)
                 for (size_t i = 0; i < K; i++)
                     w[i] = i == 11 ? 0 : (double)l.w[n * K + i];
                 const double before = row_error(&l, &m, n);
-                assert_int_equal(sq_gqsa_refit_row(&m, n, l.h, w, &error, NULL), SQ_OK);
+                assert_ok(sq_gqsa_refit_row(&m, n, l.h, w, &error, NULL));
                 const double after = row_error(&l, &m, n);
                 assert_true(after <= before * (1 + 1e-12));
                 assert_true(fabs(after - error) <= 1e-9 * before);
@@ -205,7 +204,7 @@ SQ_TEST(refit_never_harms)
             }
             if (!is_tiny)
                 CHECK_EQ(n_better, n_rows, "G %u: rows with groups that improve\n", group);
-            assert_int_equal(sq_gqsa_validate(&m, NULL), SQ_OK);
+            assert_ok(sq_gqsa_validate(&m, NULL));
             layer_free(&l);
         }
 }
@@ -219,8 +218,8 @@ SQ_TEST(schedules_of_a_pattern)
     struct sq_work_split stream, slice;
     for (size_t n = 0; n < N; n++)
         nnz[n] = m.row_index[n + 1] - m.row_index[n];
-    assert_int_equal(sq_work_split(SQ_STREAM_K, nnz, N, 8, 1, &stream, NULL, NULL), SQ_OK);
-    assert_int_equal(sq_work_split(SQ_SLICE_K, nnz, N, 8, 1, &slice, NULL, NULL), SQ_OK);
+    assert_ok(sq_work_split(SQ_STREAM_K, nnz, N, 8, 1, &stream, NULL, NULL));
+    assert_ok(sq_work_split(SQ_SLICE_K, nnz, N, 8, 1, &slice, NULL, NULL));
     assert_int_equal(stream.total, m.nnz);
     assert_true(stream.makespan <= stream.ideal + 1);
     assert_true(slice.makespan > stream.makespan);

@@ -4,9 +4,7 @@
 // own block: no byte is read twice or beyond, cells of accepted texts are those of a parser of
 // twenty lines.
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/io/sq_csv_read.h"
@@ -19,7 +17,7 @@ static void flat(const char *text, size_t n, size_t max_row, char *out, size_t c
     struct sq_error err;
     bool more;
     size_t at = 0;
-    assert_int_equal(sq_csv_reader_init(&r, text, n, "t", max_row, NULL), SQ_OK);
+    assert_ok(sq_csv_reader_init(&r, text, n, "t", max_row, NULL));
     *out = '\0';
     for (;;) {
         if (sq_csv_next(&r, &more, &err) != SQ_OK) {
@@ -82,12 +80,12 @@ SQ_TEST(test_many_cells)
         char *copy = fixture_exact(n);
         memcpy(copy, text, n);
         copy[n - 1] = 'x';
-        assert_int_equal(sq_csv_reader_init(&r, copy, n, "t", n, NULL), SQ_OK);
-        assert_int_equal(sq_csv_next(&r, &more, NULL), SQ_OK);
+        assert_ok(sq_csv_reader_init(&r, copy, n, "t", n, NULL));
+        assert_ok(sq_csv_next(&r, &more, NULL));
         assert_true(more && r.n == n);
         for (unsigned i = 0; i < SQ_CSV_CELLS_MAX; i++)
             assert_true(i < n ? r.cell[i] && strlen(r.cell[i]) == (i == n - 1) : !r.cell[i]);
-        assert_int_equal(sq_csv_next(&r, &more, NULL), SQ_OK);
+        assert_ok(sq_csv_next(&r, &more, NULL));
         assert_false(more);
         sq_csv_reader_free(&r);
     }

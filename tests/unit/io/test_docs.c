@@ -144,7 +144,7 @@ SQ_TEST(schema)
     sqlite3 *handle;
     sqlite3_stmt *s;
     const char *path = tmpdir_path(tmpdir_make(dir), "schema.db");
-    assert_int_equal(sq_sweep_db_open(&db, path, true, NULL), SQ_OK);
+    assert_ok(sq_sweep_db_open(&db, path, true, NULL));
     sq_sweep_db_close(db);
     assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(handle, "SELECT sql FROM sqlite_master WHERE sql NOT NULL",

@@ -50,7 +50,7 @@ static void starve(enum sq_status (*read)(const char *text, struct sq_error *err
             break;
     }
     json_set_alloc_funcs(malloc, free);
-    assert_int_equal(status, SQ_OK);
+    assert_ok(status);
     assert_true(n > 10); // it did ask for memory
 }
 

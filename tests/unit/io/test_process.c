@@ -98,7 +98,7 @@ SQ_TEST(test_refused)
                   "cannot write");
     check_refused(sq_process_version("false", "-V", text, sizeof text, &err), SQ_ERR_TOOL, &err,
                   "false does not run");
-    assert_int_equal(sq_process_version("bash", "--version", text, 9, &err), SQ_OK);
+    assert_ok(sq_process_version("bash", "--version", text, 9, &err));
     assert_string_equal(text, "GNU bash");
 }
 
@@ -398,21 +398,21 @@ SQ_TEST(test_leftovers)
     char entry[128];
     bool is_filled;
     snprintf(entry, sizeof entry, "%s/spare/other", dir);
-    assert_int_equal(sq_cache_get(entry, NULL, fill, &n_filled, &is_filled, NULL), SQ_OK);
+    assert_ok(sq_cache_get(entry, NULL, fill, &n_filled, &is_filled, NULL));
     assert_int_equal(count_files(tmpdir_path(dir, "spare")),
                      3); // lock, other, what is being filled
     assert_int_equal(kill(program, SIGKILL), 0);
     assert_int_equal(waitpid(program, &result, 0), program);
     await_gone(tool);
     snprintf(entry, sizeof entry, "%s/spare/third", dir);
-    assert_int_equal(sq_cache_get(entry, NULL, fill, &n_filled, &is_filled, NULL), SQ_OK);
+    assert_ok(sq_cache_get(entry, NULL, fill, &n_filled, &is_filled, NULL));
     assert_int_equal(count_files(tmpdir_path(dir, "spare")), 3); // lock, other, third
     // What is left of an entry that the next fill needs is removed, and its lock given back.
     snprintf(entry, sizeof entry, "%s/spare/inner.work-0123abcd", dir);
     assert_int_equal(mkdir(entry, 0700), 0);
     snprintf(entry, sizeof entry, "%s/spare/outer", dir);
     alarm(600); // it waited for itself
-    assert_int_equal(sq_cache_get(entry, NULL, fill_by_inner, &n_filled, &is_filled, NULL), SQ_OK);
+    assert_ok(sq_cache_get(entry, NULL, fill_by_inner, &n_filled, &is_filled, NULL));
     alarm(0);
     assert_int_equal(count_files(tmpdir_path(dir, "spare")), 5); // inner and outer, too
 }

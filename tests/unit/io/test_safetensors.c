@@ -35,8 +35,8 @@ SQ_TEST(round_trip_every_dtype)
     const struct sq_metadata md[] = {{"z", "first"}, {"a", "line\nbreak"}};
     struct sq_error err;
     struct sq_safetensors st;
-    assert_int_equal(sq_safetensors_write(path, t, LEN(t), md, 2, &err), SQ_OK);
-    assert_int_equal(sq_safetensors_open(&st, path, &err), SQ_OK);
+    assert_ok(sq_safetensors_write(path, t, LEN(t), md, 2, &err));
+    assert_ok(sq_safetensors_open(&st, path, &err));
     assert_int_equal(st.n_tensors, LEN(t));
     for (size_t i = 0; i < LEN(t); i++) {
         const struct sq_tensor *got = sq_safetensors_find(&st, t[i].name);
@@ -69,13 +69,13 @@ SQ_TEST(bytes_are_deterministic)
         {.name = "x", .dtype = SQ_F32, .n_dims = 1, .dim = {2}, .data = (uint8_t *)x},
         {.name = "y", .dtype = SQ_U8, .n_dims = 1, .dim = {1}, .data = y}};
     struct sq_safetensors_writer w;
-    assert_int_equal(sq_safetensors_write(a, t, 2, NULL, 0, NULL), SQ_OK);
-    assert_int_equal(sq_safetensors_begin(&w, b, t, 2, NULL, 0, NULL), SQ_OK);
+    assert_ok(sq_safetensors_write(a, t, 2, NULL, 0, NULL));
+    assert_ok(sq_safetensors_begin(&w, b, t, 2, NULL, 0, NULL));
     assert_int_equal(access(b, F_OK), -1); // nothing under its name before commit
-    assert_int_equal(sq_safetensors_put(&w, 1, y, NULL), SQ_OK);
+    assert_ok(sq_safetensors_put(&w, 1, y, NULL));
     assert_int_equal(sq_safetensors_put(&w, 1, y, NULL), SQ_ERR_INTERNAL); // twice
-    assert_int_equal(sq_safetensors_put(&w, 0, x, NULL), SQ_OK);
-    assert_int_equal(sq_safetensors_commit(&w, NULL), SQ_OK);
+    assert_ok(sq_safetensors_put(&w, 0, x, NULL));
+    assert_ok(sq_safetensors_commit(&w, NULL));
     size_t na, nb;
     uint8_t *pa = read_bytes(a, &na), *pb = read_bytes(b, &nb);
     assert_int_equal(na, nb);
@@ -100,7 +100,7 @@ SQ_TEST(no_flip_passes)
     const struct sq_metadata md[] = {{"system", "sq_w"}, {SQ_DIGEST_KEY, "of a file read before"}};
     struct sq_safetensors st;
     struct sq_error err;
-    assert_int_equal(sq_safetensors_write(path, t, 2, md, 2, &err), SQ_OK);
+    assert_ok(sq_safetensors_write(path, t, 2, md, 2, &err));
     size_t n, n_foreign = 0;
     uint8_t *bytes = read_bytes(path, &n);
     for (size_t bit = 0; bit < 8 * n; bit++) {
@@ -123,7 +123,7 @@ SQ_TEST(no_flip_passes)
     check_refused(sq_safetensors_open(&st, path, &err), SQ_ERR_DAMAGED, &err, "write it again");
     drop_digest(bytes, n);
     write_bytes(path, bytes, n);
-    assert_int_equal(sq_safetensors_open(&st, path, &err), SQ_OK);
+    assert_ok(sq_safetensors_open(&st, path, &err));
     sq_safetensors_close(&st);
     tmpdir_remove(dir);
 }
@@ -146,7 +146,7 @@ SQ_TEST(writer_refuses)
     check_refused(sq_safetensors_write(path, t, 0, twice, 2, &err), SQ_ERR_ARG, &err, "twice");
     struct sq_safetensors_writer w;
     t[0] = t[1];
-    assert_int_equal(sq_safetensors_begin(&w, path, t, 1, NULL, 0, &err), SQ_OK);
+    assert_ok(sq_safetensors_begin(&w, path, t, 1, NULL, 0, &err));
     check_refused(sq_safetensors_commit(&w, &err), SQ_ERR_INTERNAL, &err, "never written");
     assert_int_equal(count_files(dir), 0);
     tmpdir_remove(dir);
@@ -193,7 +193,7 @@ SQ_TEST(non_finite_is_named)
         struct sq_error err;
         float out[2];
         t.n_elements = 1;
-        assert_int_equal(sq_tensor_read_f32(&t, out, &err), SQ_OK);
+        assert_ok(sq_tensor_read_f32(&t, out, &err));
         assert_true(out[0] == 1.0f);
         t.n_elements = 2;
         check_refused(sq_tensor_read_f32(&t, out, &err), SQ_ERR_NON_FINITE, &err, cases[i].text);
@@ -243,7 +243,7 @@ SQ_TEST(failed_writes_leave_nothing)
     enum sq_status status = sq_safetensors_write(path, &t, 1, NULL, 0, &err);
     setrlimit(RLIMIT_FSIZE, &old);
     check_refused(status, SQ_ERR_IO, &err, "cannot write");
-    assert_int_equal(sq_outfile_open(&out, path, &err), SQ_OK);
+    assert_ok(sq_outfile_open(&out, path, &err));
     fputs("new", out.stream);
     sq_outfile_abort(&out);
     size_t n;
@@ -258,13 +258,13 @@ SQ_TEST(failed_writes_leave_nothing)
                   "No such file");
     check_refused(sq_outfile_open(&out, tmpdir_path(dir, "new/"), &err), SQ_ERR_IO, &err,
                   "names a directory");
-    assert_int_equal(sq_outfile_open(&out, path, &err), SQ_OK);
+    assert_ok(sq_outfile_open(&out, path, &err));
     fputs("new", out.stream);
-    assert_int_equal(sq_outfile_commit(&out, &err), SQ_OK); // replaces
+    assert_ok(sq_outfile_commit(&out, &err)); // replaces
     assert_int_equal(count_files(dir), 1);
     // The name becomes a directory meanwhile: the finished file is removed again.
     const char *late = tmpdir_path(dir, "late");
-    assert_int_equal(sq_outfile_open(&out, late, &err), SQ_OK);
+    assert_ok(sq_outfile_open(&out, late, &err));
     assert_int_equal(mkdir(late, 0700), 0);
     check_refused(sq_outfile_commit(&out, &err), SQ_ERR_IO, &err, "cannot write");
     assert_int_equal(rmdir(late), 0);
@@ -292,10 +292,10 @@ SQ_TEST(committed_is_on_the_disk)
     char dir[64];
     struct sq_outfile out;
     const char *path = tmpdir_path(tmpdir_make(dir), "x");
-    assert_int_equal(sq_outfile_open(&out, path, NULL), SQ_OK);
+    assert_ok(sq_outfile_open(&out, path, NULL));
     fputs("twelve bytes", out.stream);
     memset(&synced, 0, sizeof synced);
-    assert_int_equal(sq_outfile_commit(&out, NULL), SQ_OK);
+    assert_ok(sq_outfile_commit(&out, NULL));
     assert_true(synced.n_files == 1 && synced.nbytes == 12 && synced.n_directories == 1);
     tmpdir_remove(dir);
 }
@@ -306,7 +306,7 @@ SQ_TEST(mapped_files_have_names)
     struct sq_file_view map;
     const char *path = tmpdir_path(tmpdir_make(dir), "name");
     write_bytes(path, "abc", 3);
-    assert_int_equal(sq_file_map(path, &map, NULL), SQ_OK);
+    assert_ok(sq_file_map(path, &map, NULL));
     const uint8_t *at = map.data;
     assert_string_equal(sq_file_at(at + 2), path);
     assert_null(sq_file_at(at + 3));
@@ -324,14 +324,14 @@ SQ_TEST(forgotten_pages_come_back)
     const struct sq_tensor t = {
         .name = "x", .dtype = SQ_U8, .n_dims = 1, .dim = {sizeof big}, .data = big};
     struct sq_safetensors st;
-    assert_int_equal(sq_safetensors_write(path, &t, 1, NULL, 0, NULL), SQ_OK);
-    assert_int_equal(sq_safetensors_open(&st, path, NULL), SQ_OK);
+    assert_ok(sq_safetensors_write(path, &t, 1, NULL, 0, NULL));
+    assert_ok(sq_safetensors_open(&st, path, NULL));
     sq_tensor_forget(&st, &st.tensor[0]);
     assert_memory_equal(st.tensor[0].data, big, sizeof big);
     sq_safetensors_close(&st);
     size_t n;
     uint8_t *bytes = read_bytes(path, &n);
-    assert_int_equal(sq_safetensors_open_memory(&st, bytes, n, "f", NULL), SQ_OK);
+    assert_ok(sq_safetensors_open_memory(&st, bytes, n, "f", NULL));
     sq_tensor_forget(&st, &st.tensor[0]); // memory of ours is not dropped
     assert_memory_equal(st.tensor[0].data, big, sizeof big);
     sq_safetensors_close(&st);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sim/llm/sq_llama.h"
 #include "tests/unit/fixture.h"
@@ -22,7 +21,7 @@ static float *slow_tensor(const struct slow *s, const char *name)
     const struct sq_tensor *t = sq_checkpoint_find(s->ck, name);
     assert_non_null(t);
     float *w = fixture_exact(t->n_elements * sizeof *w);
-    assert_int_equal(sq_tensor_read_f32(t, w, NULL), SQ_OK);
+    assert_ok(sq_tensor_read_f32(t, w, NULL));
     return w;
 }
 

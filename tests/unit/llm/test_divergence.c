@@ -112,29 +112,29 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
                                      .gguf = {.n_tensors = 1},
                                      .tensor = &head};
     static struct sq_token_score score[N_TOKENS], want[N_TOKENS], again[N_TOKENS];
-    assert_int_equal(sq_logits_score(&ck, &t, x, reference, score, NULL), SQ_OK);
+    assert_ok(sq_logits_score(&ck, &t, x, reference, score, NULL));
     assert_true(check_scores(w, vocab, WIDTH, &t, x, reference, score, want) <= 1);
     omp_set_num_threads(3);
-    assert_int_equal(sq_logits_score(&ck, &t, x, reference, again, NULL), SQ_OK);
+    assert_ok(sq_logits_score(&ck, &t, x, reference, again, NULL));
     omp_set_num_threads(1);
     for (size_t i = 0; i + 1 < N_TOKENS; i++)
         assert_true(again[i].kl == score[i].kl && again[i].nll == score[i].nll);
     // Several models at once: each has the scores that it has alone.
     const float *const models[] = {noise, x, reference};
     struct sq_token_score *const scores[] = {want, again, fixture_exact(sizeof score)};
-    assert_int_equal(sq_logits_score_all(&ck, &t, models, 3, reference, scores, NULL), SQ_OK);
+    assert_ok(sq_logits_score_all(&ck, &t, models, 3, reference, scores, NULL));
     for (size_t i = 0; i + 1 < N_TOKENS; i++)
         assert_true(again[i].kl == score[i].kl && again[i].nll == score[i].nll &&
                     again[i].nll_reference == score[i].nll_reference &&
                     again[i].is_same_top == score[i].is_same_top && scores[2][i].kl == 0 &&
                     scores[0][i].kl > 0);
-    assert_int_equal(sq_logits_score(&ck, &t, x, x, score, NULL), SQ_OK);
+    assert_ok(sq_logits_score(&ck, &t, x, x, score, NULL));
     for (size_t i = 0; i + 1 < N_TOKENS; i++)
         assert_true(score[i].kl == 0 && score[i].is_same_top &&
                     score[i].nll == score[i].nll_reference);
     x[3] = NAN;
     struct sq_divergence d;
-    assert_int_equal(sq_logits_score(&ck, &t, x, reference, score, NULL), SQ_OK);
+    assert_ok(sq_logits_score(&ck, &t, x, reference, score, NULL));
     assert_int_equal(sq_divergence_of(&t, score, &d, NULL), SQ_ERR_NON_FINITE);
 }
 
@@ -165,7 +165,7 @@ SQ_TEST(tops_of_two_blocks)
     const struct sq_tokens t = {1, (size_t[]){0, 4}, id, 0};
     const float reference[] = {9, -9, 0, 0}, x[] = {-9, -8, 0, 0}; // of equals the first
     struct sq_token_score score[4];
-    assert_int_equal(sq_logits_score(&ck, &t, x, reference, score, NULL), SQ_OK);
+    assert_ok(sq_logits_score(&ck, &t, x, reference, score, NULL));
     assert_true(!score[0].is_same_top && score[1].is_same_top && score[2].is_same_top);
 }
 
@@ -181,7 +181,7 @@ SQ_TEST(by_hand)
     int32_t id[7] = {0};
     const struct sq_tokens t = {2, (size_t[]){0, 4, 7}, id, 0};
     struct sq_divergence d;
-    assert_int_equal(sq_divergence_of(&t, score, &d, NULL), SQ_OK);
+    assert_ok(sq_divergence_of(&t, score, &d, NULL));
     assert_true(fabs(d.loss_reference - 11.0 / 5) < 1e-12);
     assert_true(fabs(d.loss_difference - 1.0 / 5) < 1e-12);
     assert_true(fabs(d.kl_mean - .3) < 1e-12 && fabs(d.kl_median - .3) < 1e-12);
@@ -194,12 +194,12 @@ SQ_TEST(by_hand)
     assert_true(fabs(d.loss_difference_95.high - .5) < 1e-12);
     assert_true(fabs(d.kl_mean_95.low - .2) < 1e-12 && fabs(d.kl_mean_95.high - .45) < 1e-12);
     const struct sq_tokens one = {1, (size_t[]){0, 4}, id, 0};
-    assert_int_equal(sq_divergence_of(&one, score, &d, NULL), SQ_OK);
+    assert_ok(sq_divergence_of(&one, score, &d, NULL));
     assert_true(isnan(d.loss_difference_se) && isnan(d.loss_difference_95.low));
     assert_true(isnan(d.kl_mean_95.high) && fabs(d.kl_mean - .2) < 1e-12);
     // A window with one token of context: its first prediction was made in the window before.
     const struct sq_tokens windows = {2, (size_t[]){0, 4, 7}, id, 2};
-    assert_int_equal(sq_divergence_of(&windows, score, &d, NULL), SQ_OK);
+    assert_ok(sq_divergence_of(&windows, score, &d, NULL));
     assert_true(fabs(d.kl_mean - (.1 + .2 + .3 + .5) / 4) < 1e-12);
 }
 
@@ -214,11 +214,11 @@ SQ_TEST(pair_by_hand)
     int32_t id[7] = {0};
     const struct sq_tokens t = {2, (size_t[]){0, 4, 7}, id, 0}, one = {1, (size_t[]){0, 4}, id, 0};
     struct sq_divergence_pair p;
-    assert_int_equal(sq_divergence_compare(&t, a, b, &p, NULL), SQ_OK);
+    assert_ok(sq_divergence_compare(&t, a, b, &p, NULL));
     assert_true(fabs(p.ratio - 2.7 / 1.5) < 1e-12 && fabs(p.difference - 1.2 / 5) < 1e-12);
     assert_true(fabs(p.ratio_95.low - 1) < 1e-12 && fabs(p.ratio_95.high - 3) < 1e-12);
     assert_true(fabs(p.difference_95.low) < 1e-12 && fabs(p.difference_95.high - .4) < 1e-12);
-    assert_int_equal(sq_divergence_compare(&one, a, b, &p, NULL), SQ_OK);
+    assert_ok(sq_divergence_compare(&one, a, b, &p, NULL));
     assert_true(fabs(p.ratio - 3) < 1e-12 && isnan(p.ratio_95.low) && isnan(p.difference_95.high));
 }
 
@@ -252,8 +252,8 @@ SQ_TEST(any_order)
         }
         const struct sq_tokens t = {MADE_UP, offset, id, 0}, u = {MADE_UP, back, id, 0};
         struct sq_divergence d, e;
-        assert_int_equal(sq_divergence_of(&t, score, &d, NULL), SQ_OK);
-        assert_int_equal(sq_divergence_of(&u, turned, &e, NULL), SQ_OK);
+        assert_ok(sq_divergence_of(&t, score, &d, NULL));
+        assert_ok(sq_divergence_of(&u, turned, &e, NULL));
         assert_memory_equal(&d, &e, sizeof d);
         const struct sq_interval *l = &d.loss_difference_95, *k = &d.kl_mean_95;
         assert_true(l->low < d.loss_difference && d.loss_difference < l->high);
@@ -300,19 +300,19 @@ static struct sq_recipe rtn(unsigned weight_bits, unsigned act_bits)
 // The last states, of the model as it is where r is NULL.
 static void states(const struct model *m, const struct sq_recipe *r, struct sq_llama *s)
 {
-    assert_int_equal(sq_llama_init(s, &m->ck, &m->tokens, NULL), SQ_OK);
+    assert_ok(sq_llama_init(s, &m->ck, &m->tokens, NULL));
     for (size_t b = 0; b < m->ck.config.n_layers; b++) {
         struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
         if (!r) {
-            assert_int_equal(sq_llama_block(s, b, NULL, NULL, NULL), SQ_OK);
+            assert_ok(sq_llama_block(s, b, NULL, NULL, NULL));
             continue;
         }
-        assert_int_equal(sq_eval_encode(&m->ck, b, r, NULL, NULL, layer, NULL), SQ_OK);
-        assert_int_equal(sq_eval_block(s, b, r, layer, NULL, NULL, NULL, NULL), SQ_OK);
+        assert_ok(sq_eval_encode(&m->ck, b, r, NULL, NULL, layer, NULL));
+        assert_ok(sq_eval_block(s, b, r, layer, NULL, NULL, NULL, NULL));
         for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
             sq_quant_layer_free(&layer[i]);
     }
-    assert_int_equal(sq_llama_norm(s, NULL), SQ_OK);
+    assert_ok(sq_llama_norm(s, NULL));
 }
 
 static void compare(const struct model *m, const struct sq_recipe *r, struct sq_eval_result *result,
@@ -341,19 +341,16 @@ SQ_TEST(recomputed)
     states(&m, &r, &quantized);
     const size_t count = sq_tokens_count(&m.tokens), n = c->vocab_size * c->hidden_size;
     float *w = fixture_exact(n * sizeof *w);
-    assert_int_equal(
-        sq_checkpoint_read(&m.ck,
-                           c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight",
-                           w, n, NULL),
-        SQ_OK);
+    assert_ok(sq_checkpoint_read(
+        &m.ck, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight", w, n,
+        NULL));
     struct sq_token_score *score = fixture_zeros(count, sizeof *score),
                           *slow = fixture_zeros(count, sizeof *slow);
     assert_true(score && slow);
-    assert_int_equal(sq_logits_score(&m.ck, &m.tokens, quantized.x, as_it_is.x, score, NULL),
-                     SQ_OK);
+    assert_ok(sq_logits_score(&m.ck, &m.tokens, quantized.x, as_it_is.x, score, NULL));
     assert_true(check_scores(w, c->vocab_size, c->hidden_size, &m.tokens, quantized.x, as_it_is.x,
                              score, slow) <= 1);
-    assert_int_equal(sq_divergence_of(&m.tokens, slow, &want, NULL), SQ_OK);
+    assert_ok(sq_divergence_of(&m.tokens, slow, &want, NULL));
     print_message("# KL %.6f, want %.6f; loss %+.6f, want %+.6f\n", got.kl_mean, want.kl_mean,
                   got.loss_difference, want.loss_difference);
     assert_true(fabs(got.kl_mean - want.kl_mean) < 1e-5 && got.kl_mean > 1e-3);
@@ -362,9 +359,9 @@ SQ_TEST(recomputed)
     assert_true(fabs(got.loss_difference - want.loss_difference) < 1e-5);
     assert_true(fabs(got.top1_agreement - want.top1_agreement) < 2.0 / (double)result.n_tokens);
     assert_true(fabs(got.loss_reference + got.loss_difference - result.loss) < 1e-9);
-    assert_int_equal(sq_eval(&m.ck, NULL, &m.tokens, &r, NULL, NULL, &alone, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, NULL, &m.tokens, &r, NULL, NULL, &alone, NULL));
     assert_true(alone.loss == result.loss);
-    assert_int_equal(sq_eval(&m.ck, NULL, &m.tokens, NULL, NULL, NULL, &alone, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, NULL, &m.tokens, NULL, NULL, NULL, &alone, NULL));
     assert_true(fabs(alone.loss - got.loss_reference) < 1e-9);
     sq_llama_free(&as_it_is);
     sq_llama_free(&quantized);

@@ -118,7 +118,7 @@ SQ_TEST(padding_is_told_apart)
     struct sq_recipe r = dense(8, 8);
     r.algorithm = SQ_ALGORITHM_RTN;
     model_open(&m, tiny_llama, 1, 1);
-    assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL));
     assert_true(result.payload_bits == 8.25 && result.stored_bits == 8.25);
     model_close(&m);
     char stories[512];
@@ -126,7 +126,7 @@ SQ_TEST(padding_is_told_apart)
         SQ_SKIP("no %s here", stories);
     }
     model_open(&m, stories, 1, 1);
-    assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL));
     assert_true(result.payload_bits == 8.25 && result.stored_bits > 12);
     model_close(&m);
 }
@@ -139,7 +139,7 @@ SQ_TEST(thresholds_are_of_inputs)
     struct sq_recipe r;
     struct sq_error err = {.text = ""};
     model_open(&m, tiny_llama, 1, 1);
-    assert_int_equal(sq_format_recipe(sq_format_find("spqt"), SQ_IN_EVAL, NULL, &r, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find("spqt"), SQ_IN_EVAL, NULL, &r, NULL));
     double s[14];
     assert_int_equal(m.ck.n_layers, 14);
     CHECK_EQ(sq_sparsity_scan_layers(&m.ck, &m.calib, &r, 0.2, s, &err), SQ_OK, "%s\n", err.text);
@@ -205,20 +205,20 @@ SQ_TEST(packed_layers_are_golden)
     random_weights(&rng, w, N * K);
     random_weights(&rng, x, M * K);
     struct sq_matrix m = matrix_new((struct sq_format){8, 4, 16, 4, 64}, N, K);
-    assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_OK);
+    assert_ok(sq_encode_rtn(w, &m, NULL));
     int8_t *act = fixture_exact(M * m.k);
-    assert_int_equal(sq_act_quantize(x, M, K, m.k, 8, act, s_a, NULL), SQ_OK);
+    assert_ok(sq_act_quantize(x, M, K, m.k, 8, act, s_a, NULL));
     void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&m));
     sq_gemm_sq_w(&m, act, s_a, M, 0, N, y, NULL, NULL, scratch);
     const struct sq_quant_input none = {0};
     struct sq_quant_layer q;
-    assert_int_equal(sq_quant_layer_init(&q, &r, w, N, K, &none, NULL), SQ_OK);
-    assert_int_equal(sq_quant_layer_apply(&q, &r, x, M, y + M * N, NULL), SQ_OK);
+    assert_ok(sq_quant_layer_init(&q, &r, w, N, K, &none, NULL));
+    assert_ok(sq_quant_layer_apply(&q, &r, x, M, y + M * N, NULL));
     assert_memory_equal(y, y + M * N, M * N * sizeof *y);
     x[M * K - 1] = NAN;
     struct sq_error err;
-    assert_int_equal(sq_quant_layer_apply(&q, &r, x, M, y, &err), SQ_ERR_NON_FINITE);
-    assert_non_null(strstr(err.text, "need a finite number"));
+    check_refused(sq_quant_layer_apply(&q, &r, x, M, y, &err), SQ_ERR_NON_FINITE, &err,
+                  "need a finite number");
     sq_quant_layer_free(&q);
 }
 
@@ -266,9 +266,9 @@ SQ_TEST(recipes_multiply_what_they_store)
         sq_grid_set(r)->select = recipes[i].select;
         const struct sq_quant_input none = {0};
         struct sq_quant_layer q;
-        assert_int_equal(sq_recipe_check(r, NULL), SQ_OK);
-        assert_int_equal(sq_quant_layer_init(&q, r, w, N, K, &none, NULL), SQ_OK);
-        assert_int_equal(sq_quant_layer_apply(&q, r, x, M, y, NULL), SQ_OK);
+        assert_ok(sq_recipe_check(r, NULL));
+        assert_ok(sq_quant_layer_init(&q, r, w, N, K, &none, NULL));
+        assert_ok(sq_quant_layer_apply(&q, r, x, M, y, NULL));
         struct sq_codes a = {.grid = r->act,
                              .n = M,
                              .k = q.k,
@@ -277,8 +277,8 @@ SQ_TEST(recipes_multiply_what_they_store)
                              .bank = r->bank,
                              .high_per_bank = r->high_per_bank};
         float score[2 * 256], wr[K], xr[K];
-        assert_int_equal(sq_codes_alloc(&a, NULL), SQ_OK);
-        assert_int_equal(sq_codes_encode_act(&a, x, recipes[i].select, NULL, score, NULL), SQ_OK);
+        assert_ok(sq_codes_alloc(&a, NULL));
+        assert_ok(sq_codes_encode_act(&a, x, recipes[i].select, NULL, score, NULL));
         for (size_t t = 0; t < M; t++)
             for (size_t n = 0; n < N; n++) {
                 double want = 0, size = 0;
@@ -312,10 +312,10 @@ static void check_shared(const struct sq_recipe *r, struct sq_rng *rng)
         float *w = fixture_exact(n[i] * K * sizeof *w);
         struct sq_calibration c;
         struct sq_error err = {.text = ""};
-        assert_int_equal(sq_calibration_init(&c, K, false, NULL), SQ_OK);
+        assert_ok(sq_calibration_init(&c, K, false, NULL));
         if (i != 1)
             random_weights(rng, seen, CALIB * K);
-        assert_int_equal(sq_calibration_add(&c, seen, CALIB, NULL), SQ_OK);
+        assert_ok(sq_calibration_add(&c, seen, CALIB, NULL));
         const struct sq_quant_input in = {.calibration = &c, .sample = seen, .n_sample = CALIB};
         random_weights(rng, w, n[i] * K);
         CHECK_EQ(sq_quant_layer_init(&q[i], r, w, n[i], K, &in, &err), SQ_OK, "%s: %s\n",
@@ -324,10 +324,10 @@ static void check_shared(const struct sq_recipe *r, struct sq_rng *rng)
         all.q[i] = &q[i];
         all.r[i] = r;
         all.y[i] = fixture_exact(M * n[i] * sizeof *all.y[i]);
-        assert_int_equal(sq_quant_layer_apply(&q[i], r, x, M, want[i], NULL), SQ_OK);
+        assert_ok(sq_quant_layer_apply(&q[i], r, x, M, want[i], NULL));
         sq_calibration_free(&c);
     }
-    assert_int_equal(sq_quant_layers_apply(&all, x, M, NULL), SQ_OK);
+    assert_ok(sq_quant_layers_apply(&all, x, M, NULL));
     for (size_t i = 0; i < LAYERS; i++) {
         if (memcmp(all.y[i], want[i], M * n[i] * sizeof *want[i]) != 0)
             fail_msg("%s: layer %zu of three with one input gives other outputs than alone",
@@ -399,11 +399,11 @@ SQ_TEST(metrics_of_layers)
     struct seen fine = {0}, coarse = {0}, masked = {0};
     model_open(&m, tiny_llama, 4, 2);
     struct sq_recipe r = dense(8, 8);
-    assert_int_equal(sq_eval(&m.ck, &m.calib, &m.eval, &r, watch, &fine, &result, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, &m.calib, &m.eval, &r, watch, &fine, &result, NULL));
     r = dense(4, 4);
-    assert_int_equal(sq_eval(&m.ck, &m.calib, &m.eval, &r, watch, &coarse, &result, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, &m.calib, &m.eval, &r, watch, &coarse, &result, NULL));
     r = sq_a(16, SQ_SELECT_STATIC);
-    assert_int_equal(sq_eval(&m.ck, &m.calib, &m.eval, &r, watch, &masked, &result, NULL), SQ_OK);
+    assert_ok(sq_eval(&m.ck, &m.calib, &m.eval, &r, watch, &masked, &result, NULL));
     assert_true(fine.n == 14 && fine.worst < 0.05 && coarse.worst > fine.worst);
     assert_true(isnan(fine.recall) && masked.recall / 14 > 0.25 && masked.recall / 14 < 1);
     model_close(&m);

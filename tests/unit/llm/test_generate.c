@@ -86,18 +86,18 @@ static void check_at_once(const struct sq_checkpoint *ck, const struct sq_recipe
     float logit[VOCABULARY];
     memcpy(id, prompt, sizeof prompt);
     memcpy(id + N_PROMPT, w->id, sizeof w->id);
-    assert_int_equal(sq_llama_init(&l, ck, &all, NULL), SQ_OK);
+    assert_ok(sq_llama_init(&l, ck, &all, NULL));
     for (size_t b = 0; b < ck->config.n_layers; b++) {
         struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
-        assert_int_equal(sq_eval_encode(ck, b, r, NULL, NULL, layer, NULL), SQ_OK);
-        assert_int_equal(sq_eval_block(&l, b, r, layer, NULL, NULL, NULL, NULL), SQ_OK);
+        assert_ok(sq_eval_encode(ck, b, r, NULL, NULL, layer, NULL));
+        assert_ok(sq_eval_block(&l, b, r, layer, NULL, NULL, NULL, NULL));
         for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
             sq_quant_layer_free(&layer[i]);
     }
-    assert_int_equal(sq_llama_norm(&l, NULL), SQ_OK);
+    assert_ok(sq_llama_norm(&l, NULL));
     for (size_t i = 0; i < N_TOKENS; i++) {
         const float *const x = l.x + (N_PROMPT - 1 + i) * ck->config.hidden_size;
-        assert_int_equal(sq_logits_of(ck, x, logit, NULL), SQ_OK);
+        assert_ok(sq_logits_of(ck, x, logit, NULL));
         assert_memory_equal(logit, w->logit[i], sizeof logit);
     }
     sq_llama_free(&l);
@@ -134,7 +134,7 @@ SQ_TEST(every_body_has_the_logits_of_eval)
 {
     static const char *const formats[] = {"nvfp4", "dense", "mxfp4"};
     struct sq_checkpoint ck;
-    assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, tiny_llama, NULL));
     for (size_t i = 0; i < LEN(formats); i++) {
         const struct sq_recipe r = recipe_of(formats[i]);
         check_bodies(&ck, &r, i % 2 ? 0.9 : 0, 0, false, N_TOKENS * ck.n_layers);
@@ -149,7 +149,7 @@ SQ_TEST(the_program_of_a_token_has_the_logits_of_its_steps)
 {
     static const char *const formats[] = {"dense", "mxfp4", "sq_a_dynamic"};
     struct sq_checkpoint ck;
-    assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, tiny_llama, NULL));
     for (size_t i = 0; i < LEN(formats); i++) {
         const struct sq_recipe r = recipe_of(formats[i]);
         for (unsigned int8 = 0; int8 < (i == 0 ? 2 : 1); int8++)
@@ -169,7 +169,7 @@ SQ_TEST(refusals)
     const struct sq_generate_watch watch = {NULL, keep, &w};
     struct sq_generate_options o = {
         .recipe = &r, .prompt = prompt, .n_prompt = N_PROMPT, .n_tokens = 251};
-    assert_int_equal(sq_checkpoint_open(&ck, tiny_llama, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, tiny_llama, NULL));
     check_refused(sq_generate(&ck, &o, &watch, &err), SQ_ERR_RANGE, &err,
                   "a prompt of 7 tokens and 251 more, need at most 257 together");
     assert_int_equal(w.n, 0);
@@ -253,7 +253,7 @@ SQ_TEST(fast_body_equals_stepping)
                                                   .memory = {.kind = 1, .n = {40, 1, 1, 64}},
                                                   .content = &content,
                                                   .ctx = &m[body]};
-            assert_int_equal(sq_device_open(&d[body], &setup, NULL), SQ_OK);
+            assert_ok(sq_device_open(&d[body], &setup, NULL));
         }
         const uint32_t fault_at_word = sq_rng_below(&r, image.n_words);
         for (unsigned job = 0; job < 4; job++) {
@@ -337,7 +337,7 @@ SQ_TEST(rings_on_both_bodies)
                                                   .memory = {.kind = 1, .n = {40, 1, 1, 64}},
                                                   .content = &content,
                                                   .ctx = &m[body]};
-            assert_int_equal(sq_device_open(&d[body], &setup, NULL), SQ_OK);
+            assert_ok(sq_device_open(&d[body], &setup, NULL));
             driver[body] = (struct sq_driver){d[body], sq_device_read, sq_device_write,
                                               i % 4 == 3 ? NULL : sq_device_wait};
             ring[body] = (struct sq_driver_ring){.base = base + behind,

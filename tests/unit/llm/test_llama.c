@@ -179,11 +179,11 @@ static float *last_states(const struct sq_checkpoint *ck, const struct sq_tokens
     struct sq_llama l;
     const size_t n = sq_tokens_count(t) * ck->config.hidden_size;
     float *x = fixture_exact(n * sizeof *x);
-    assert_int_equal(sq_llama_init(&l, ck, t, NULL), SQ_OK);
+    assert_ok(sq_llama_init(&l, ck, t, NULL));
     l.softmax_lanes = softmax_lanes;
     for (size_t b = 0; b < ck->config.n_layers; b++)
-        assert_int_equal(sq_llama_block(&l, b, NULL, NULL, NULL), SQ_OK);
-    assert_int_equal(sq_llama_norm(&l, NULL), SQ_OK);
+        assert_ok(sq_llama_block(&l, b, NULL, NULL, NULL));
+    assert_ok(sq_llama_norm(&l, NULL));
     memcpy(x, l.x, n * sizeof *x);
     sq_llama_free(&l);
     return x;
@@ -203,7 +203,7 @@ SQ_TEST(batched_equals_one_at_a_time)
     for (size_t i = 0; i < LEN(id); i++)
         id[i] = (int32_t)sq_rng_below(&r, (uint32_t)shape.vocab);
     offset[4] = offset[3] + 33;
-    assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, dir, NULL));
     float *x = last_states(&ck, &all, 0);
     for (size_t i = 0; i < all.n_sequences; i++) {
         size_t own[] = {0, offset[i + 1] - offset[i]};
@@ -218,15 +218,15 @@ SQ_TEST(batched_equals_one_at_a_time)
     }
     // Two passes that share memory and take turns have what each has alone.
     struct sq_llama one, two;
-    assert_int_equal(sq_llama_init(&one, &ck, &all, NULL), SQ_OK);
-    assert_int_equal(sq_llama_init_beside(&two, &one, NULL), SQ_OK);
+    assert_ok(sq_llama_init(&one, &ck, &all, NULL));
+    assert_ok(sq_llama_init_beside(&two, &one, NULL));
     for (size_t b = 0; b < ck.config.n_layers; b++) {
-        assert_int_equal(sq_llama_block(&one, b, NULL, NULL, NULL), SQ_OK);
-        assert_int_equal(sq_llama_block(&two, b, NULL, NULL, NULL), SQ_OK);
+        assert_ok(sq_llama_block(&one, b, NULL, NULL, NULL));
+        assert_ok(sq_llama_block(&two, b, NULL, NULL, NULL));
     }
     struct sq_llama *const both[] = {&one, &two};
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(sq_llama_norm(both[i], NULL), SQ_OK);
+        assert_ok(sq_llama_norm(both[i], NULL));
         assert_memory_equal(both[i]->x, x, offset[4] * ck.config.hidden_size * sizeof *x);
     }
     sq_llama_free(&two);
@@ -250,9 +250,9 @@ SQ_TEST(attention_unit_is_near)
         write_model(tmpdir_make(dir), &shapes[i], &r);
         for (size_t j = 0; j < LEN(id); j++)
             id[j] = (int32_t)sq_rng_below(&r, (uint32_t)shapes[i].vocab);
-        assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+        assert_ok(sq_checkpoint_open(&ck, dir, NULL));
         if (ck.config.attention_cap > 0) {
-            assert_int_equal(sq_llama_init(&l, &ck, &t, NULL), SQ_OK);
+            assert_ok(sq_llama_init(&l, &ck, &t, NULL));
             l.softmax_lanes = SQ_LLAMA_ATTEND;
             check_refused(sq_llama_block(&l, 0, NULL, NULL, &err), SQ_ERR_UNSUPPORTED, &err,
                           "scores capped at 2.5");
@@ -294,7 +294,7 @@ static void run_blocks(struct sq_llama *l)
     struct sq_error err = {.text = ""};
     for (size_t b = 0; b < l->ck->config.n_layers; b++)
         CHECK_EQ(sq_llama_block(l, b, plain_products, NULL, &err), SQ_OK, "%s\n", err.text);
-    assert_int_equal(sq_llama_norm(l, NULL), SQ_OK);
+    assert_ok(sq_llama_norm(l, NULL));
 }
 
 // Piece after piece with kept keys and values, a sequence has the states, to the bit, that it has at once.
@@ -315,7 +315,7 @@ SQ_TEST(pieces_equal_the_whole)
         write_model(tmpdir_make(dir), &shapes[i], &r);
         for (size_t j = 0; j < length; j++)
             id[j] = (int32_t)sq_rng_below(&r, (uint32_t)shapes[i].vocab);
-        assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+        assert_ok(sq_checkpoint_open(&ck, dir, NULL));
         CHECK_EQ(sq_llama_init(&whole, &ck, &all, &err), SQ_OK, "%s\n", err.text);
         run_blocks(&whole);
         CHECK_EQ(sq_llama_init_cached(&pieces, &ck, &most, length, &err), SQ_OK, "%s\n", err.text);
@@ -409,11 +409,11 @@ SQ_TEST(hooks_see_and_replace)
     const struct sq_tokens t = {1, offset, id, 0};
     double plain, watched, zeroed;
     write_model(tmpdir_make(dir), &shapes[0], &r);
-    assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, dir, NULL));
     struct seen all = {0, SIZE_MAX, &ck}, one = {0, 13, &ck};
-    assert_int_equal(sq_llama_loss(&ck, &t, NULL, NULL, &plain, NULL), SQ_OK);
-    assert_int_equal(sq_llama_loss(&ck, &t, watch, &all, &watched, NULL), SQ_OK);
-    assert_int_equal(sq_llama_loss(&ck, &t, watch, &one, &zeroed, NULL), SQ_OK);
+    assert_ok(sq_llama_loss(&ck, &t, NULL, NULL, &plain, NULL));
+    assert_ok(sq_llama_loss(&ck, &t, watch, &all, &watched, NULL));
+    assert_ok(sq_llama_loss(&ck, &t, watch, &one, &zeroed, NULL));
     assert_true(all.count == 14 && plain == watched && plain != zeroed);
     check_refused(sq_llama_loss(&ck, &t, refuse, NULL, &plain, &err), SQ_ERR_RANGE, &err,
                   "layer 3 refused");
@@ -422,7 +422,7 @@ SQ_TEST(hooks_see_and_replace)
                   "token 4 = 37, need 0..36");
     sq_checkpoint_close(&ck);
     const char *file = tmpdir_path(dir, "model.safetensors");
-    assert_int_equal(sq_checkpoint_open(&ck, file, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, file, NULL));
     check_refused(sq_llama_loss(&ck, &t, NULL, NULL, &plain, &err), SQ_ERR_UNSUPPORTED, &err,
                   "needs a model directory");
     sq_checkpoint_close(&ck);

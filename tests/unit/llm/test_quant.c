@@ -37,10 +37,10 @@ static struct layer layer_new(void)
     }
     for (size_t i = 0; i < N * K; i++)
         l.w[i] = (float)(0.02 * fixture_gauss(&r) / (0.3 + sq_rng_unit(&r)));
-    assert_int_equal(sq_calibration_init(&l.calibration, K, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&l.calibration, l.x, 100, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&l.calibration, l.x + 100 * K, T - 100, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&l.calibration, K, true, NULL));
+    assert_ok(sq_calibration_add(&l.calibration, l.x, 100, NULL));
+    assert_ok(sq_calibration_add(&l.calibration, l.x + 100 * K, T - 100, NULL));
+    assert_ok(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL));
     return l;
 }
 
@@ -59,7 +59,7 @@ static struct sq_codes codes_new(struct sq_grid grid, size_t group)
                          .group = group,
                          .bank = 32,
                          .high_per_bank = 8};
-    assert_int_equal(sq_codes_alloc(&c, NULL), SQ_OK);
+    assert_ok(sq_codes_alloc(&c, NULL));
     return c;
 }
 
@@ -125,7 +125,7 @@ SQ_TEST(singular_and_empty)
     struct sq_calibration c;
     struct sq_factor f;
     struct sq_error err;
-    assert_int_equal(sq_calibration_init(&c, 2, true, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, 2, true, NULL));
     assert_int_equal(sq_factor_init(&f, &c, NULL, 0.01, &err), SQ_ERR_RANGE);
     assert_string_equal(err.text, "0 calibration tokens, need at least 1");
     float x[2] = {1, NAN};
@@ -133,16 +133,16 @@ SQ_TEST(singular_and_empty)
     assert_string_equal(err.text, "x[0][1] = nan, need a finite number");
     assert_int_equal(c.n_tokens, 0);
     const float twins[4] = {2, 2}; // H = [[4,4],[4,4]], whose Cholesky factor is exact
-    assert_int_equal(sq_calibration_add(&c, twins, 2, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&f, &c, NULL, 0, &err), SQ_ERR_SINGULAR);
-    assert_non_null(strstr(err.text, "2 channels over 2 tokens is singular"));
-    assert_int_equal(sq_factor_init(&f, &c, NULL, 1e-17, NULL), SQ_OK); // retries until it works
+    assert_ok(sq_calibration_add(&c, twins, 2, NULL));
+    check_refused(sq_factor_init(&f, &c, NULL, 0, &err), SQ_ERR_SINGULAR, &err,
+                  "2 channels over 2 tokens is singular");
+    assert_ok(sq_factor_init(&f, &c, NULL, 1e-17, NULL)); // retries until it works
     assert_true(f.percdamp > 0.9e-16 && f.percdamp < 2e-12);
     sq_factor_free(&f);
     assert_int_equal(sq_factor_init(&f, &c, NULL, 2, &err), SQ_ERR_RANGE);
     sq_calibration_free(&c);
-    assert_int_equal(sq_calibration_init(&c, 2, false, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&c, twins, 2, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, 2, false, NULL));
+    assert_ok(sq_calibration_add(&c, twins, 2, NULL));
     assert_int_equal(sq_factor_init(&f, &c, NULL, 0.01, &err), SQ_ERR_ARG);
     sq_calibration_free(&c);
 }
@@ -153,14 +153,14 @@ SQ_TEST(dead_channels)
     struct sq_calibration c;
     struct sq_factor f;
     const float x[2][3] = {{1, 0, 2}, {2, 0, -1}}, w[3] = {1, 9, 2};
-    assert_int_equal(sq_calibration_init(&c, 3, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&c, &x[0][0], 2, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&f, &c, NULL, 0.01, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, 3, true, NULL));
+    assert_ok(sq_calibration_add(&c, &x[0][0], 2, NULL));
+    assert_ok(sq_factor_init(&f, &c, NULL, 0.01, NULL));
     assert_memory_equal(f.is_dead, ((uint8_t[]){0, 1, 0}), 3);
     struct sq_codes q = {.grid = {SQ_GRID_DENSE, 0, 4}, .n = 1, .k = 3, .k_orig = 3, .group = 3};
-    assert_int_equal(sq_codes_alloc(&q, NULL), SQ_OK);
+    assert_ok(sq_codes_alloc(&q, NULL));
     const struct sq_gptq o = {0};
-    assert_int_equal(sq_gptq_encode(&q, w, &f, &o, NULL, NULL), SQ_OK);
+    assert_ok(sq_gptq_encode(&q, w, &f, &o, NULL, NULL));
     assert_true(q.code[1] == 0 && q.s_lo[0] == 2.0f / 7);
     sq_codes_free(&q);
     sq_factor_free(&f);
@@ -177,18 +177,18 @@ SQ_TEST(micro_vector)
     struct sq_factor f;
     // (2/T) X^T X with T = 2: X^T X = H
     const float x[2][3] = {{2, 1, 0}, {0, 1.41421356f, 0}};
-    assert_int_equal(sq_calibration_init(&c, 3, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&c, &x[0][0], 2, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, 3, true, NULL));
+    assert_ok(sq_calibration_add(&c, &x[0][0], 2, NULL));
     c.xtx[8] = 1; // the third channel, uncorrelated
-    assert_int_equal(sq_factor_init(&f, &c, NULL, 0, NULL), SQ_OK);
+    assert_ok(sq_factor_init(&f, &c, NULL, 0, NULL));
     assert_true(fabs(f.u[1] / f.u[0] + 2.0 / 3) < 1e-7);
     assert_true(fabs(f.inv_diag[0] - 0.375) < 1e-7 && fabs(f.inv_diag[1] - 0.5) < 1e-7);
     const float w[3] = {0.6f, 0.9f, 7};
     struct sq_codes q = {.grid = {SQ_GRID_DENSE, 0, 4}, .n = 1, .k = 3, .k_orig = 3, .group = 3};
-    assert_int_equal(sq_codes_alloc(&q, NULL), SQ_OK);
+    assert_ok(sq_codes_alloc(&q, NULL));
     const struct sq_gptq o = {0};
     double sum;
-    assert_int_equal(sq_gptq_encode(&q, w, &f, &o, &sum, NULL), SQ_OK);
+    assert_ok(sq_gptq_encode(&q, w, &f, &o, &sum, NULL));
     assert_memory_equal(q.code, ((int16_t[]){1, 1, 7}), 6);
     // e0 = -0.4 / U00, e1 = (0.6333 - 1) / U11
     const double e0 = (0.6f - 1.0) / f.u[0], w1 = 0.9f - e0 * f.u[1], e1 = (w1 - 1) / f.u[4];
@@ -245,7 +245,7 @@ SQ_TEST(identity_of_errors)
         struct sq_error err = {.text = ""};
         CHECK_EQ(sq_gptq_encode(&c, l.w, &l.factor, &variants[v].options, &sum, &err), SQ_OK,
                  "%s\n", err.text);
-        assert_int_equal(sq_codes_encode_rtn(&rtn, l.w, NULL), SQ_OK);
+        assert_ok(sq_codes_encode_rtn(&rtn, l.w, NULL));
         const double want = trace_error(&l, &c), nearest = trace_error(&l, &rtn);
         if (!(fabs(sum - want) <= 1e-9 * want))
             fail_msg("variant %zu: sum e^2 = %.17g, tr(D H D') = %.17g", v, sum, want);
@@ -277,9 +277,9 @@ SQ_TEST(blocked_equals_unblocked)
         struct sq_codes many = codes_new(variants[v].grid, variants[v].group);
         struct sq_gptq o = variants[v].options;
         o.block = PADDED; // one block: every update reaches the whole row at once
-        assert_int_equal(sq_gptq_encode(&one, l.w, &l.factor, &o, NULL, NULL), SQ_OK);
+        assert_ok(sq_gptq_encode(&one, l.w, &l.factor, &o, NULL, NULL));
         for (o.block = 32; o.block <= 128; o.block *= 2) {
-            assert_int_equal(sq_gptq_encode(&many, l.w, &l.factor, &o, NULL, NULL), SQ_OK);
+            assert_ok(sq_gptq_encode(&many, l.w, &l.factor, &o, NULL, NULL));
             check_same(&one, &many, v, false);
         }
         sq_codes_free(&one), sq_codes_free(&many);
@@ -294,12 +294,10 @@ SQ_TEST(thread_count_changes_no_code)
         struct sq_codes many = codes_new(variants[v].grid, variants[v].group);
         omp_set_num_threads(1);
         struct layer a = layer_new();
-        assert_int_equal(sq_gptq_encode(&one, a.w, &a.factor, &variants[v].options, NULL, NULL),
-                         SQ_OK);
+        assert_ok(sq_gptq_encode(&one, a.w, &a.factor, &variants[v].options, NULL, NULL));
         omp_set_num_threads(3);
         struct layer b = layer_new();
-        assert_int_equal(sq_gptq_encode(&many, b.w, &b.factor, &variants[v].options, NULL, NULL),
-                         SQ_OK);
+        assert_ok(sq_gptq_encode(&many, b.w, &b.factor, &variants[v].options, NULL, NULL));
         assert_memory_equal(a.factor.u, b.factor.u, K * K * sizeof(double));
         check_same(&one, &many, v, true);
         layer_free(&a), layer_free(&b);
@@ -315,7 +313,7 @@ SQ_TEST(scores_choose_the_mask)
     for (unsigned s = 0; s < SQ_SCORES; s++) {
         struct sq_codes c = codes_new((struct sq_grid){SQ_GRID_OWN, 8, 4}, 128);
         const struct sq_gptq o = {.score = s};
-        assert_int_equal(sq_gptq_encode(&c, l.w, &l.factor, &o, NULL, NULL), SQ_OK);
+        assert_ok(sq_gptq_encode(&c, l.w, &l.factor, &o, NULL, NULL));
         for (size_t n = 0; n < N; n++)
             for (size_t bank = 0; bank + 32 <= K; bank += 32) {
                 double low = 0, high = INFINITY;
@@ -385,10 +383,10 @@ SQ_TEST(smoothing_invariance)
                     1e-5f * wx[i] * sigma[i]);
     struct sq_calibration c;
     struct sq_factor direct, scaled;
-    assert_int_equal(sq_calibration_init(&c, K, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&c, x, T, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&direct, &c, NULL, 0.01, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&scaled, &l.calibration, sigma, 0.01, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, K, true, NULL));
+    assert_ok(sq_calibration_add(&c, x, T, NULL));
+    assert_ok(sq_factor_init(&direct, &c, NULL, 0.01, NULL));
+    assert_ok(sq_factor_init(&scaled, &l.calibration, sigma, 0.01, NULL));
     const double largest = max_abs(direct.u, K * K);
     for (size_t i = 0; i < K * K; i++)
         assert_true(fabs(direct.u[i] - scaled.u[i]) < 1e-4 * largest);
@@ -405,17 +403,17 @@ SQ_TEST(algorithm2_vector_v14)
     float wbar[8] = {1, .5f, 1.5f, 1, 1, 1, 4, 1};
     uint8_t mask[8];
     uint32_t hi[8], lo[8];
-    assert_int_equal(sq_static_mask(abar, wbar, 8, 8, 4, 1, mask, NULL), SQ_OK);
+    assert_ok(sq_static_mask(abar, wbar, 8, 8, 4, 1, mask, NULL));
     assert_int_equal(sq_static_order(mask, 8, hi, lo), 2);
     assert_memory_equal(hi, ((uint32_t[]){2, 6}), 8);
     assert_memory_equal(lo, ((uint32_t[]){0, 1, 3, 4, 5, 7}), 24);
     wbar[6] = 3;
-    assert_int_equal(sq_static_mask(abar, wbar, 8, 8, 4, 1, mask, NULL), SQ_OK);
+    assert_ok(sq_static_mask(abar, wbar, 8, 8, 4, 1, mask, NULL));
     sq_static_order(mask, 8, hi, lo);
     assert_memory_equal(hi, ((uint32_t[]){2, 4}), 8);
-    assert_int_equal(sq_static_mask(abar, NULL, 8, 8, 4, 1, mask, NULL), SQ_OK); // |x| alone
+    assert_ok(sq_static_mask(abar, NULL, 8, 8, 4, 1, mask, NULL)); // |x| alone
     assert_memory_equal(mask, ((uint8_t[]){0, 1, 0, 0, 1, 0, 0, 0}), 8);
-    assert_int_equal(sq_static_mask(abar, wbar, 5, 8, 4, 2, mask, NULL), SQ_OK); // padding last
+    assert_ok(sq_static_mask(abar, wbar, 5, 8, 4, 2, mask, NULL)); // padding last
     assert_memory_equal(mask, ((uint8_t[]){0, 1, 1, 0, 1, 1, 0, 0}), 8);
     const uint8_t dynamic[16] = {0, 1, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 1};
     assert_true(sq_mask_recall(mask, dynamic, 2, 8) == 5.0 / 8);

@@ -73,7 +73,7 @@ SQ_TEST(every_window_and_stride)
             }
     struct sq_token_source s = {.text = path};
     struct sq_tokens t;
-    assert_int_equal(sq_token_source_read(&s, &ck, dir, "x", &t, NULL), SQ_OK);
+    assert_ok(sq_token_source_read(&s, &ck, dir, "x", &t, NULL));
     assert_true(s.window == CONTEXT && s.stride == CONTEXT && s.bos == SQ_BOS_NONE);
     assert_true(t.n_sequences == 1 && t.offset[1] == N && t.context == 0); // shorter than a window
     sq_tokens_free(&t);

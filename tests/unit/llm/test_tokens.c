@@ -16,7 +16,7 @@ static void write_tokens(const char *path, const int32_t *id, size_t n_ids, cons
          .data = (const void *)offset},
         {.name = "ids", .dtype = SQ_I32, .n_dims = 1, .dim = {n_ids}, .data = (const void *)id},
     };
-    assert_int_equal(sq_safetensors_write(path, t, 2, NULL, 0, NULL), SQ_OK);
+    assert_ok(sq_safetensors_write(path, t, 2, NULL, 0, NULL));
 }
 
 SQ_TEST(token_files)
@@ -28,7 +28,7 @@ SQ_TEST(token_files)
     struct sq_tokens t;
     struct sq_error err;
     write_tokens(path, id, 5, (int64_t[]){0, 3, 5}, 3);
-    assert_int_equal(sq_tokens_read(&t, path, 10, 3, &err), SQ_OK);
+    assert_ok(sq_tokens_read(&t, path, 10, 3, &err));
     assert_true(t.n_sequences == 2 && sq_tokens_count(&t) == 5 && sq_tokens_predicted(&t) == 3);
     assert_memory_equal(t.id, id, sizeof id);
     sq_tokens_free(&t);

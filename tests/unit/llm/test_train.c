@@ -133,7 +133,7 @@ SQ_TEST(block_gradients_are_differences)
             rotation[p * D + D / 2 + i] = (float)sin(angle(p, i));
         }
     const struct sq_grad_shape shape = {H, INNER, HEADS, KV, D, 1e-5, D, rotation, TWO, LONG};
-    assert_int_equal(sq_block_grad_init(&b, &shape, NULL), SQ_OK);
+    assert_ok(sq_block_grad_init(&b, &shape, NULL));
     fill(&r, s.in, T * H, 1), fill(&r, s.pull, T * H, 1);
     fill(&r, s.norm[0], H, 1), fill(&r, s.norm[1], H, 1);
     for (unsigned l = 0; l < 7; l++) {
@@ -220,7 +220,7 @@ enum { WEIGHTS = 64, SCALES = 8 };
 static struct sq_tune random_tune(struct sq_rng *r, bool has_zero)
 {
     struct sq_tune t;
-    assert_int_equal(sq_tune_init(&t, 4, WEIGHTS / 4, SCALES, NULL), SQ_OK);
+    assert_ok(sq_tune_init(&t, 4, WEIGHTS / 4, SCALES, NULL));
     t.lowest = has_zero ? 0 : -7, t.highest = has_zero ? 15 : 7;
     t.has_zero = t.is_half = has_zero;
     for (size_t i = 0; i < WEIGHTS; i++) {
@@ -243,7 +243,7 @@ SQ_TEST(straight_through)
         float d[WEIGHTS];
         size_t n_clamped = 0;
         if (v / 2)
-            assert_int_equal(sq_tune_freeze(&t, NULL), SQ_OK);
+            assert_ok(sq_tune_freeze(&t, NULL));
         for (size_t i = 0; v / 2 && i < SCALES; i++) // codes stay where scales move
             t.scale.at[i] *= 1.3f;
         sq_tune_forward(&t);

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/core/sq_format.h"
@@ -51,7 +50,7 @@ SQ_TEST(test_good)
 {
     struct sq_machine m;
     struct sq_error err;
-    assert_int_equal(parse(good, &m, &err), SQ_OK);
+    assert_ok(parse(good, &m, &err));
     assert_string_equal(m.name, "test");
     assert_int_equal(m.cores, 4);
     assert_int_equal(m.core.rows, 16);
@@ -228,7 +227,7 @@ static struct sq_recipe timed(const char *format, unsigned act_bits, unsigned we
 {
     const struct sq_format_ops *const f = sq_format_find(format);
     struct sq_recipe r;
-    assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL));
     if (sq_option_find(f, SQ_IN_RUN, "act-bits")) {
         r.is_act_f16 = act_bits == 16;
         r.act.low_bits = act_bits;
@@ -271,7 +270,7 @@ SQ_TEST(test_schemes)
                                          row[i].group, row[i].sparsity, row[i].outliers);
         const struct sq_stretch whole = {4096, 0, s.group ? 4096 / s.group : 1, true};
         uint64_t nbytes[SQ_N_STREAMS], sum = 0;
-        assert_int_equal(sq_cost_check(&s, NULL), SQ_OK);
+        assert_ok(sq_cost_check(&s, NULL));
         struct sq_demand demand;
         struct sq_unit_job job;
         sq_demand_of(&s, &core, 1, 4096, 0, &demand);
@@ -355,9 +354,9 @@ SQ_TEST(test_spqt_buffer)
     struct sq_machine m;
     struct sq_mapping p;
     struct sq_error err = {.text = ""};
-    assert_int_equal(parse(good, &m, NULL), SQ_OK);
+    assert_ok(parse(good, &m, NULL));
     m.weight_nbytes = 2 * 16 * SUPERBLOCK;
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     m.weight_nbytes--;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
     assert_non_null(strstr(err.text, "does not hold one tile"));
@@ -379,7 +378,7 @@ SQ_TEST(test_plan_refusals)
     struct sq_machine m;
     struct sq_error err;
     struct sq_mapping p;
-    assert_int_equal(parse(good, &m, NULL), SQ_OK);
+    assert_ok(parse(good, &m, NULL));
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(sq_mapping_make(&m, &s, &bad[i], &p, &err), SQ_ERR_RANGE);
         assert_non_null(strstr(err.text, "need 1..16777216"));
@@ -403,7 +402,7 @@ SQ_TEST(test_extremes)
     struct sq_machine m;
     struct sq_mapping p;
     struct sq_error err;
-    assert_int_equal(parse(good, &m, NULL), SQ_OK);
+    assert_ok(parse(good, &m, NULL));
     m.cores = 1;
     assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
     assert_non_null(strstr(err.text, "more than 9223372036854775807 bytes"));
@@ -418,7 +417,7 @@ SQ_TEST(test_extremes)
     assert_non_null(strstr(err.text, "more than 9223372036854775807 cycles"));
     m.dram_bytes_per_s = 1e9;
     sq_machine_derive(&m);
-    assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &huge, &p, NULL));
     const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p, NULL);
     assert_true(stats.cycles >= p.bound);
     assert_true(p.sum.compute > UINT64_C(1) << 40 && p.sum.dram > UINT64_C(1) << 50);
@@ -433,9 +432,9 @@ SQ_TEST(test_cores)
     struct sq_machine m;
     struct sq_mapping p;
     uint64_t last = UINT64_MAX;
-    assert_int_equal(sq_machine_load("sim/machines/server64.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_machine_load("sim/machines/server64.yaml", &m, NULL));
     for (m.cores = 1; m.cores <= 64; m.cores *= 2) {
-        assert_int_equal(sq_mapping_make(&m, &s, &wide, &p, NULL), SQ_OK);
+        assert_ok(sq_mapping_make(&m, &s, &wide, &p, NULL));
         const uint64_t now = sq_machine_run_fast(&m, &p, NULL).cycles;
         assert_true(now < last);
         last = now;
@@ -443,6 +442,6 @@ SQ_TEST(test_cores)
     m.cores = 64;
     m.dram_bytes_per_s = 1e14; // the cores decide, not the DRAM
     sq_machine_derive(&m);
-    assert_int_equal(sq_mapping_make(&m, &s, &narrow, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &narrow, &p, NULL));
     assert_true(p.cores_k > 1);
 }

@@ -4,8 +4,6 @@
 // each way of writing a range. Sampled at random: constraints against their evaluation by hand, and
 // damaged texts, which must be refused or accepted but never crash. Refusals with their sentences
 // are in tests/cli/sweep.t.
-#include <math.h>
-
 #include "sim/format/core/sq_grid_recipe.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/tmpdir.h"
@@ -39,8 +37,8 @@ SQ_TEST(test_every_format)
         struct sq_sweep_point p;
         sq_sweep_grid_point(&s, i, &p);
         const struct sq_format banks = sq_recipe_banks(&p.recipe);
-        assert_int_equal(sq_format_check(&banks, NULL), SQ_OK);
-        assert_int_equal(sq_core_config_check(&p.config, NULL), SQ_OK);
+        assert_ok(sq_format_check(&banks, NULL));
+        assert_ok(sq_core_config_check(&p.config, NULL));
         assert_int_equal(p.config.bank, banks.bank);
         assert_true(p.quantity[SQ_EQUIVALENT_BITS] == sq_format_equivalent_bits(&banks));
         sq_sweep_parameters(&p, text[i]);
@@ -205,7 +203,7 @@ SQ_TEST(test_constraints)
         for (unsigned j = 0; j < SQ_N_QUANTITIES; j++)
             q[j] = 1 + sq_rng_below(&r, 6);
         snprintf(text, sizeof text, "bank * %u %s low_lanes / high_per_bank", f, ops[op]);
-        assert_int_equal(sq_constraint_parse(text, &c, NULL), SQ_OK);
+        assert_ok(sq_constraint_parse(text, &c, NULL));
         a = q[x] * f;
         b = q[y] / q[z];
         const bool got = sq_constraint_holds(&c, q);
@@ -216,7 +214,7 @@ SQ_TEST(test_constraints)
     static const char *const sides[] = {"bank < 2 * k", "cycles < k", "k < 2 * cycles"};
     for (unsigned i = 0; i < 3; i++) { // a measure on either side
         struct sq_constraint c;
-        assert_int_equal(sq_constraint_parse(sides[i], &c, NULL), SQ_OK);
+        assert_ok(sq_constraint_parse(sides[i], &c, NULL));
         assert_true(c.is_measured == (i > 0));
     }
 }
@@ -227,9 +225,9 @@ SQ_TEST(test_names)
     double q[SQ_N_QUANTITIES] = {0};
     q[SQ_AXIS_GATHER] = 1;
     q[SQ_AXIS_PRECISION] = 2;
-    assert_int_equal(sq_constraint_parse("gather == log", &c, NULL), SQ_OK);
+    assert_ok(sq_constraint_parse("gather == log", &c, NULL));
     assert_true(sq_constraint_holds(&c, q));
-    assert_int_equal(sq_constraint_parse("8/2 != precision", &c, NULL), SQ_OK);
+    assert_ok(sq_constraint_parse("8/2 != precision", &c, NULL));
     assert_false(sq_constraint_holds(&c, q));
     static const char *const refused[] = {"bank == log",
                                           "gather < log",

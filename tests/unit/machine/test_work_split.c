@@ -11,7 +11,7 @@ static struct sq_work_split run(enum sq_work_split_kind kind, const uint32_t *nn
                                 size_t workers, size_t tile, uint64_t *load)
 {
     struct sq_work_split s;
-    assert_int_equal(sq_work_split(kind, nnz, n, workers, tile, &s, load, NULL), SQ_OK);
+    assert_ok(sq_work_split(kind, nnz, n, workers, tile, &s, load, NULL));
     return s;
 }
 

@@ -40,7 +40,7 @@ static void encode_act(struct sq_codes *c, const float *x, enum sq_select select
                        const uint8_t *mask)
 {
     float *score = fixture_exact(2 * c->k * sizeof *score);
-    assert_int_equal(sq_codes_encode_act(c, x, select, mask, score, NULL), SQ_OK);
+    assert_ok(sq_codes_encode_act(c, x, select, mask, score, NULL));
 }
 
 // ---- against the packed model ---------------------------------------------------------------
@@ -60,8 +60,8 @@ static void packed_values_agree(struct sq_format f, void *context)
           *got = fixture_exact(k_orig * sizeof *got);
     struct sq_codes c = codes_new((struct sq_grid){SQ_GRID_OWN, f.high_bits, f.low_bits}, n, m.k,
                                   k_orig, sq_group_len(&f, m.k), f.bank, f.high_per_bank);
-    assert_int_equal(sq_codes_encode_rtn(&c, w, NULL), SQ_OK);
-    assert_int_equal(sq_codes_pack(&c, &m, NULL), SQ_OK);
+    assert_ok(sq_codes_encode_rtn(&c, w, NULL));
+    assert_ok(sq_codes_pack(&c, &m, NULL));
     for (size_t row = 0; row < n; row++) {
         sq_decode_row(&m, row, got);
         sq_codes_decode_row(&c, row, want);
@@ -91,24 +91,24 @@ SQ_TEST(products_agree_with_packed)
         const size_t n = 37, m = 11, k_orig = 300;
         struct sq_matrix w = matrix_new(f, n, k_orig);
         float *wf = random_x(&r, n * k_orig), *x = random_x(&r, m * k_orig);
-        assert_int_equal(sq_encode_rtn(wf, &w, NULL), SQ_OK);
+        assert_ok(sq_encode_rtn(wf, &w, NULL));
         const size_t ng = sq_n_groups(&f, w.k);
         int8_t *act = fixture_exact(m * w.k);
         float *s_a = fixture_exact(m * sizeof *s_a), *y = fixture_exact(2 * m * n * sizeof *y);
         int32_t *p = fixture_exact(4 * m * n * ng * sizeof *p), *p2 = p + 2 * m * n * ng;
         void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&w));
         const unsigned bits = i % 2 ? 4 : 8;
-        assert_int_equal(sq_act_quantize(x, m, k_orig, w.k, bits, act, s_a, NULL), SQ_OK);
+        assert_ok(sq_act_quantize(x, m, k_orig, w.k, bits, act, s_a, NULL));
         sq_gemm_sq_w(&w, act, s_a, m, 0, n, y, p, p + m * n * ng, scratch);
         struct sq_codes cw = codes_new((struct sq_grid){SQ_GRID_OWN, f.high_bits, f.low_bits}, n,
                                        w.k, k_orig, sq_group_len(&f, w.k), f.bank, f.high_per_bank);
         struct sq_codes cx =
             codes_new((struct sq_grid){SQ_GRID_DENSE, 0, bits}, m, w.k, k_orig, w.k, 0, 0);
-        assert_int_equal(sq_codes_encode_rtn(&cw, wf, NULL), SQ_OK);
+        assert_ok(sq_codes_encode_rtn(&cw, wf, NULL));
         encode_act(&cx, x, SQ_SELECT_STATIC, NULL);
         const struct sq_gemm_codes g = {
             .x = &cx, .w = &cw, .y = y + m * n, .p_lo = p2, .p_hi = p2 + m * n * ng};
-        assert_int_equal(sq_gemm_codes_check(&g, NULL), SQ_OK);
+        assert_ok(sq_gemm_codes_check(&g, NULL));
         void *scratch2 = fixture_alloc(sq_gemm_codes_scratch(&g));
         sq_gemm_codes(&g, 0, 5, scratch2);
         sq_gemm_codes(&g, 5, m, scratch2);
@@ -229,7 +229,7 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
     struct sq_codes x = codes_new(gx, m, k, k_orig, k, 16, 4);
     float *wf = random_x(r, n * k_orig), *xf = random_x(r, m * k_orig);
     float *y = fixture_exact(m * n * sizeof *y);
-    assert_int_equal(sq_codes_encode_rtn(&w, wf, NULL), SQ_OK);
+    assert_ok(sq_codes_encode_rtn(&w, wf, NULL));
     encode_act(&x, xf, SQ_SELECT_DYNAMIC_FP, NULL);
     const struct sq_gemm_codes g = {.x = &x, .w = &w, .y = y, .p_lo = NULL, .p_hi = NULL};
     struct sq_error err = {.text = ""};
@@ -308,9 +308,9 @@ SQ_TEST(sixteen_bit_activations)
     struct sq_codes w = codes_new((struct sq_grid){SQ_GRID_DENSE, 0, 4}, n, k, k_orig, 64, 0, 0);
     float *wf = random_x(&r, n * k_orig), *x = random_x(&r, m * k_orig), *y = random_x(&r, m * n);
     struct sq_error err;
-    assert_int_equal(sq_codes_encode_rtn(&w, wf, NULL), SQ_OK);
+    assert_ok(sq_codes_encode_rtn(&w, wf, NULL));
     void *scratch = fixture_alloc(sq_gemm_f16_scratch(&w, m));
-    assert_int_equal(sq_gemm_f16(&w, x, m, y, scratch, NULL), SQ_OK);
+    assert_ok(sq_gemm_f16(&w, x, m, y, scratch, NULL));
     for (size_t t = 0; t < m; t++)
         for (size_t c = 0; c < n; c++) {
             float want = 0;
@@ -346,7 +346,7 @@ SQ_TEST(static_and_int8_selection)
     for (size_t t = 0; t < m; t++) {
         int8_t code[64];
         float s8, amax_lo = 0;
-        assert_int_equal(sq_act_quantize(x + t * k, 1, k, k, 8, code, &s8, NULL), SQ_OK);
+        assert_ok(sq_act_quantize(x + t * k, 1, k, k, 8, code, &s8, NULL));
         for (size_t b = 0; b < k; b += 8) {
             float score[8];
             uint8_t want[8];
@@ -387,7 +387,7 @@ SQ_TEST(int8_selection_multiplied)
     for (size_t t = 0; t < m; t++) {
         int8_t code[64], lo[8], hi[2];
         float s8;
-        assert_int_equal(sq_act_quantize(x + t * k, 1, k, k, 8, code, &s8, NULL), SQ_OK);
+        assert_ok(sq_act_quantize(x + t * k, 1, k, k, 8, code, &s8, NULL));
         const struct sq_act_quant q = sq_act_quant_of(s8, c.s_lo[t], 4, 8);
         for (size_t b = 0; b < k; b += 8) {
             const int8_t *next = hi;

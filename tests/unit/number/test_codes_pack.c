@@ -27,8 +27,8 @@ static struct sq_codes encoded(struct sq_grid g, size_t k_orig, uint64_t seed)
                          .high_per_bank = is_mixed ? 4 : 0};
     for (size_t i = 0; i < N * k_orig; i++)
         w[i] = (float)(sq_rng_unit(&rng) - 0.5) * (i % 7 == 0 ? 30.0f : 1.0f);
-    assert_int_equal(sq_codes_alloc(&c, NULL), SQ_OK);
-    assert_int_equal(sq_codes_encode_rtn(&c, w, NULL), SQ_OK);
+    assert_ok(sq_codes_alloc(&c, NULL));
+    assert_ok(sq_codes_encode_rtn(&c, w, NULL));
     return c;
 }
 
@@ -77,7 +77,7 @@ SQ_TEST(there_and_back)
             memset(to.s_hi, 0, N * (c.k / GROUP) * sizeof(float));
             if (sq_codes_has_high_scale(&c.grid))
                 memcpy(to.s_hi, c.s_hi, N * (c.k / GROUP) * sizeof(float));
-            assert_int_equal(sq_codes_settle_scales(&to, NULL), SQ_OK);
+            assert_ok(sq_codes_settle_scales(&to, NULL));
             assert_memory_equal(to.s_hi, c.s_hi, N * (c.k / GROUP) * sizeof(float));
             sq_codes_free(&c);
             sq_codes_free(&to);
@@ -98,7 +98,7 @@ SQ_TEST(own_is_the_packed_format)
                           .hi = hi,
                           .s_lo = s[0],
                           .s_hi = s[1]};
-    assert_int_equal(sq_codes_pack(&c, &m, NULL), SQ_OK);
+    assert_ok(sq_codes_pack(&c, &m, NULL));
     for (size_t row = 0; row < N; row++) {
         const struct row r = packed(&c, row);
         const size_t n_lo = sq_codes_row_nbytes(&c, SQ_CODES_LOW),
@@ -162,10 +162,9 @@ SQ_TEST(padding_bits)
     struct row r = packed(&c, 0);
     struct sq_error err;
     assert_int_equal(sq_codes_row_nbytes(&c, SQ_CODES_LOW), 24);
-    assert_int_equal(unpack(&c, &r, &err), SQ_OK);
+    assert_ok(unpack(&c, &r, &err));
     r.data[SQ_CODES_LOW][23] |= 0x20;
-    assert_int_equal(unpack(&c, &r, &err), SQ_ERR_PADDING);
-    assert_non_null(strstr(err.text, "padding bits"));
+    check_refused(unpack(&c, &r, &err), SQ_ERR_PADDING, &err, "padding bits");
     sq_codes_free(&c);
 }
 

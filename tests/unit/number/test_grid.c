@@ -232,7 +232,7 @@ SQ_TEST(grid_refusals)
     for (size_t i = 0; i < LEN(bad); i++)
         assert_int_equal(sq_grid_check(&bad[i], NULL), SQ_ERR_UNSUPPORTED);
     for (size_t i = 0; i < LEN(good); i++)
-        assert_int_equal(sq_grid_check(&good[i], NULL), SQ_OK);
+        assert_ok(sq_grid_check(&good[i], NULL));
     for (size_t i = 0; i < LEN(mixed); i++)
-        assert_int_equal(sq_grid_check(&mixed[i], NULL), SQ_OK);
+        assert_ok(sq_grid_check(&mixed[i], NULL));
 }

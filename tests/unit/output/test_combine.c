@@ -3,7 +3,6 @@
 // combine forms round (models/output/sq_combine.h, SPEC A.7, R.1, 0.2). Model and RTL are held to each other
 // elsewhere; these are numbers by hand.
 #include <math.h>
-#include <string.h>
 
 #include "models/number/sq_bits.h"
 #include "models/output/sq_combine.h"

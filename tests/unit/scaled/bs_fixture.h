@@ -87,8 +87,8 @@ static inline struct sq_bs bs_alloc(const struct sq_bs_format *f, size_t n, size
 
 static inline void bs_encode(struct sq_bs *c, const float *x, bool is_tensor)
 {
-    assert_int_equal(sq_bs_check(&c->f, NULL), SQ_OK);
-    assert_int_equal(sq_bs_globals(c, x, is_tensor, NULL), SQ_OK);
+    assert_ok(sq_bs_check(&c->f, NULL));
+    assert_ok(sq_bs_globals(c, x, is_tensor, NULL));
     for (size_t row = 0; row < c->n; row++)
         sq_bs_encode_row(c, row, x + row * c->k_orig);
 }

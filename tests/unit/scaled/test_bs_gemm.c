@@ -336,7 +336,7 @@ static bool is_refused(struct sq_rng *r, const struct sq_recipe *recipe)
     struct sq_error err = {0};
     fill_far(r, w, N * K);
     fill_far(r, x, M * K);
-    assert_int_equal(sq_quant_layer_init(&layer, recipe, w, N, K, &none, &err), SQ_OK);
+    assert_ok(sq_quant_layer_init(&layer, recipe, w, N, K, &none, &err));
     const enum sq_status status = sq_quant_layer_apply(&layer, recipe, x, M, y, &err);
     for (size_t i = 0; status == SQ_OK && i < M * N; i++)
         if (isnan(y[i]))
@@ -360,8 +360,7 @@ SQ_TEST(finite_operands_give_numbers)
         for (unsigned operand = 0; operand < 3; operand++) {
             struct sq_recipe recipe;
             struct sq_error err;
-            assert_int_equal(
-                sq_format_recipe(sq_format_find(name[i]), SQ_IN_EVAL, NULL, &recipe, &err), SQ_OK);
+            assert_ok(sq_format_recipe(sq_format_find(name[i]), SQ_IN_EVAL, NULL, &recipe, &err));
             recipe.algorithm = SQ_ALGORITHM_RTN;
             recipe.operand = operand;
             for (unsigned round = 0; round < 40; round++)

@@ -51,15 +51,15 @@ SQ_TEST(without_correlation)
     struct sq_factor f;
     for (size_t i = 0; i < K; i++)
         eye[i * K + i] = 1;
-    assert_int_equal(sq_calibration_init(&c, K, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&c, eye, K, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&f, &c, NULL, 0.01, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, K, true, NULL));
+    assert_ok(sq_calibration_add(&c, eye, K, NULL));
+    assert_ok(sq_factor_init(&f, &c, NULL, 0.01, NULL));
     weights(&r, w);
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         struct sq_bs a = bs_alloc(&bs_formats[i], N, K), b = bs_alloc(&bs_formats[i], N, K);
         bs_encode(&a, w, true);
-        assert_int_equal(sq_bs_globals(&b, w, true, NULL), SQ_OK);
-        assert_int_equal(sq_bs_gptq_encode(&b, w, &f, NULL), SQ_OK);
+        assert_ok(sq_bs_globals(&b, w, true, NULL));
+        assert_ok(sq_bs_gptq_encode(&b, w, &f, NULL));
         assert_memory_equal(a.code, b.code, N * a.k);
         assert_memory_equal(a.scale[0], b.scale[0], N * (a.k / a.f.block));
         if (a.high)
@@ -79,9 +79,9 @@ SQ_TEST(with_correlation)
     struct sq_factor f;
     inputs(&r, x, true);
     weights(&r, w);
-    assert_int_equal(sq_calibration_init(&c, K, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&c, x, M, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&f, &c, NULL, 0.01, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, K, true, NULL));
+    assert_ok(sq_calibration_add(&c, x, M, NULL));
+    assert_ok(sq_factor_init(&f, &c, NULL, 0.01, NULL));
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         struct sq_bs a = bs_alloc(&bs_formats[i], N, K);
         bs_encode(&a, w, true);
@@ -89,7 +89,7 @@ SQ_TEST(with_correlation)
         memset(a.code, 0, N * a.k);
         if (a.high)
             memset(a.high, 0, N * a.k);
-        assert_int_equal(sq_bs_gptq_encode(&a, w, &f, NULL), SQ_OK);
+        assert_ok(sq_bs_gptq_encode(&a, w, &f, NULL));
         const double gptq = output_error(&a, w, x);
         if (!(gptq < rtn * 0.9))
             fail_msg("seed %llu, format %zu: error %g, by round to nearest %g",
@@ -117,11 +117,11 @@ SQ_TEST(rotated_inputs)
             memcpy(turned + t * PADDED, x + t * K, K * sizeof *x);
             sq_bs_rotate(turned + t * PADDED, PADDED, n);
         }
-        assert_int_equal(sq_calibration_init(&c, K, true, NULL), SQ_OK);
-        assert_int_equal(sq_calibration_add(&c, x, M, NULL), SQ_OK);
-        assert_int_equal(sq_calibration_init(&want, PADDED, true, NULL), SQ_OK);
-        assert_int_equal(sq_calibration_add(&want, turned, M, NULL), SQ_OK);
-        assert_int_equal(sq_bs_rotate_calibration(&c, PADDED, n, &got, NULL), SQ_OK);
+        assert_ok(sq_calibration_init(&c, K, true, NULL));
+        assert_ok(sq_calibration_add(&c, x, M, NULL));
+        assert_ok(sq_calibration_init(&want, PADDED, true, NULL));
+        assert_ok(sq_calibration_add(&want, turned, M, NULL));
+        assert_ok(sq_bs_rotate_calibration(&c, PADDED, n, &got, NULL));
         assert_int_equal(got.n_tokens, M);
         for (size_t i = 0; i < PADDED; i++)
             for (size_t j = 0; j <= i; j++) // the lower triangle
@@ -130,7 +130,7 @@ SQ_TEST(rotated_inputs)
         sq_calibration_free(&want);
         sq_calibration_free(&got);
     }
-    assert_int_equal(sq_calibration_init(&c, K, false, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&c, K, false, NULL));
     assert_int_equal(sq_bs_rotate_calibration(&c, PADDED, 16, &got, NULL), SQ_ERR_ARG);
     sq_calibration_free(&c);
 }

@@ -138,14 +138,13 @@ SQ_TEST(is_stored_and_read_back)
     unsigned n_fifth = 0;
     draw(&r, &c, true);
     assert_true(sq_bs_bits(&razer) == 4.5);
-    assert_int_equal(sq_bs_check_scales(&c, NULL), SQ_OK);
+    assert_ok(sq_bs_check_scales(&c, NULL));
     for (size_t row = 0; row < c.n; row++) {
         for (size_t j = 0; j < 3; j++)
             back.scale[0][row * 3 + j] = c.scale[0][row * 3 + j];
         assert_int_equal(sq_bs_row_nbytes(&razer, c.k, SQ_BS_CODES), sizeof bytes);
         sq_bs_pack_row(&c, row, SQ_BS_CODES, bytes);
-        assert_int_equal(
-            sq_bs_unpack_row(&back, row, (const uint8_t *[SQ_BS_STREAMS]){bytes}, NULL), SQ_OK);
+        assert_ok(sq_bs_unpack_row(&back, row, (const uint8_t *[SQ_BS_STREAMS]){bytes}, NULL));
     }
     for (size_t i = 0; i < c.n * c.k; i++) {
         assert_int_equal(back.code[i], c.code[i]);

@@ -248,7 +248,7 @@ SQ_TEST(formats)
 {
     struct sq_bs_format f = {
         .kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 32, .high_per_block = 16};
-    assert_int_equal(sq_bs_check(&f, NULL), SQ_OK);
+    assert_ok(sq_bs_check(&f, NULL));
     f.high_per_block = 17;
     assert_int_equal(sq_bs_check(&f, NULL), SQ_ERR_RANGE);
     f.high_per_block = 0;

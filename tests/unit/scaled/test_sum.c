@@ -222,7 +222,7 @@ SQ_TEST(loads)
 SQ_TEST(aligned_is_the_rule_of_the_pe)
 {
     struct sq_sum_device d;
-    assert_int_equal(sq_sum_device_named("aligned", &d, NULL), SQ_OK);
+    assert_ok(sq_sum_device_named("aligned", &d, NULL));
     const struct sq_sum_rule pe = sq_scaled_rule(SQ_SCALED_ALIGNED, 13, 32);
     for (unsigned i = 0; i < 2; i++) {
         const struct sq_sum_rule *const r = sq_sum_device_rule(&d, i ? "e4m3" : "e2m1");
@@ -244,7 +244,7 @@ SQ_TEST(steps_side_by_side)
     for (unsigned round = 0; round < 60000; round++) {
         const struct sq_sum_type *const t = &sq_sum_types[sq_rng_below(&rng, 5)];
         struct sq_sum_device d;
-        assert_int_equal(sq_sum_device_named(device[round % 6], &d, NULL), SQ_OK);
+        assert_ok(sq_sum_device_named(device[round % 6], &d, NULL));
         const struct sq_sum_rule *const r = sq_sum_device_rule(&d, t->name);
         double w[96], x[96];
         int16_t ew[96], ex[96];
@@ -274,7 +274,7 @@ SQ_TEST(steps_side_by_side)
 SQ_TEST(chains_in_binary32)
 {
     struct sq_sum_device d;
-    assert_int_equal(sq_sum_device_named("binary32", &d, NULL), SQ_OK);
+    assert_ok(sq_sum_device_named("binary32", &d, NULL));
     struct sq_rng rng = {5};
     for (unsigned round = 0; round < 20000; round++) {
         double w[8], x[8];

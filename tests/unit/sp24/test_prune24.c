@@ -53,10 +53,10 @@ static struct layer layer_new(size_t n, size_t k, size_t t, uint64_t seed)
         }
         l.w[i] = (float)(0.02 * fixture_gauss(&r) / sqrt(chi / 5));
     }
-    assert_int_equal(sq_calibration_init(&l.calibration, k, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&l.calibration, l.x, t, NULL), SQ_OK);
-    assert_int_equal(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL), SQ_OK);
-    assert_int_equal(sq_channel_norms(&l.calibration, l.norm, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&l.calibration, k, true, NULL));
+    assert_ok(sq_calibration_add(&l.calibration, l.x, t, NULL));
+    assert_ok(sq_factor_init(&l.factor, &l.calibration, NULL, 0.01, NULL));
+    assert_ok(sq_channel_norms(&l.calibration, l.norm, NULL));
     return l;
 }
 
@@ -89,12 +89,12 @@ SQ_TEST(v6_packed)
     float back[16];
     assert_int_equal(m.k, 64);
     m.scale[0] = 1;
-    assert_int_equal(sq_sp24_pack_row(&m, 0, row, NULL), SQ_OK);
+    assert_ok(sq_sp24_pack_row(&m, 0, row, NULL));
     assert_memory_equal(m.value, ((int8_t[]){5, -3, 7, 9, 0, 4, 0, 0}), 8);
     assert_int_equal(m.meta[0] | m.meta[1] << 8, 0x4ccd);
     for (size_t i = 2; i < 8; i++)
         assert_int_equal(m.meta[i], 0x44); // empty groups are (0,1)
-    assert_int_equal(validate(&m, NULL), SQ_OK);
+    assert_ok(validate(&m, NULL));
     sq_sp24_decode_row(&m, 0, back);
     for (size_t i = 0; i < 16; i++)
         assert_true(back[i] == row[i]);
@@ -122,12 +122,12 @@ SQ_TEST(round_trip_and_product)
     for (size_t n = 0; n < N; n++) {
         random_codes(&r, dense + n * K, K);
         m.scale[n] = (float)(0.01 + sq_rng_unit(&r));
-        assert_int_equal(sq_sp24_pack_row(&m, n, dense + n * K, NULL), SQ_OK);
+        assert_ok(sq_sp24_pack_row(&m, n, dense + n * K, NULL));
         sq_sp24_decode_row(&m, n, back);
         for (size_t i = 0; i < K; i++)
             assert_true(back[i] == (float)dense[n * K + i] * m.scale[n]);
     }
-    assert_int_equal(validate(&m, NULL), SQ_OK);
+    assert_ok(validate(&m, NULL));
     for (size_t i = 0; i < TOKENS * PADDED; i++)
         act[i] = (int8_t)((int)sq_rng_below(&r, 256) - 128);
     sq_gemm_sp24(&m, act, s_a, TOKENS, y, p);
@@ -151,8 +151,8 @@ SQ_TEST(refusals)
     struct sq_error err;
     m.scale[0] = m.scale[1] = 1;
     for (size_t n = 0; n < 2; n++)
-        assert_int_equal(sq_sp24_pack_row(&m, n, codes, NULL), SQ_OK);
-    assert_int_equal(validate(&m, &err), SQ_OK);
+        assert_ok(sq_sp24_pack_row(&m, n, codes, NULL));
+    assert_ok(validate(&m, &err));
     for (unsigned nibble = 0; nibble < 16; nibble++) { // row 1, columns 8..11
         unsigned i0, i1;
         m.meta[PADDED / 8 + 1] = (uint8_t)(0x40 | nibble);
@@ -215,7 +215,7 @@ static unsigned first_nibble(enum sq_prune criterion, const float *w, const doub
     struct sq_sp24 m = sp24_new(1, 4);
     int8_t codes[4];
     const struct sq_prune24 o = {.criterion = criterion};
-    assert_int_equal(sq_prune24_encode(&m, w, &o, norm, NULL, codes, NULL, NULL), SQ_OK);
+    assert_ok(sq_prune24_encode(&m, w, &o, norm, NULL, codes, NULL, NULL));
     const unsigned nibble = m.meta[0] & 15u;
     assert_true(m.scale[0] == fabsf(w[0]) / 127); // of the dense row: w[0] is the largest
     return nibble;
@@ -315,9 +315,8 @@ SQ_TEST(loop_is_e7)
         if (!sq_prune24_needs_factor(&o))
             continue; // no compensation
         for (o.block = 4; o.block <= 256; o.block *= 4) {
-            assert_int_equal(sq_prune24_encode(&m, l.w, &o, l.norm, &l.factor, codes, NULL, NULL),
-                             SQ_OK);
-            assert_int_equal(validate(&m, NULL), SQ_OK);
+            assert_ok(sq_prune24_encode(&m, l.w, &o, l.norm, &l.factor, codes, NULL, NULL));
+            assert_ok(validate(&m, NULL));
             for (size_t n = 0; n < N; n++) {
                 slow_row(&l, l.w + n * K, &o, 8, 0, want);
                 for (size_t j = 0; j < K; j++)
@@ -366,7 +365,7 @@ SQ_TEST(widths_and_groups)
         CHECK_EQ(sq_prune24_encode(&m, l.w, &o, l.norm, &l.factor, codes, NULL, &err), SQ_OK,
                  "W%u G%zu criterion %u joint %d: %s\n", bits, group, o.criterion, is_joint,
                  err.text);
-        assert_int_equal(sq_sp24_validate(&m, N * m.k / 2, N * m.k / 8, N * scales, NULL), SQ_OK);
+        assert_ok(sq_sp24_validate(&m, N * m.k / 2, N * m.k / 8, N * scales, NULL));
         for (size_t n = 0; n < N; n++) {
             sq_sp24_decode_row(&m, n, row);
             if (sq_prune24_needs_factor(&o))
@@ -418,13 +417,12 @@ SQ_TEST(identity_of_errors)
     for (unsigned c = 0; c < SQ_PRUNE_NONE; c++) {
         const struct sq_prune24 o = {.criterion = (enum sq_prune)c, .is_joint = true};
         double sum_e2, energy, square = 0;
-        assert_int_equal(sq_prune24_encode(&m, l.w, &o, l.norm, &l.factor, codes, &sum_e2, NULL),
-                         SQ_OK);
+        assert_ok(sq_prune24_encode(&m, l.w, &o, l.norm, &l.factor, codes, &sum_e2, NULL));
         for (size_t i = 0; i < N * K; i++) {
             d[i] = l.w[i] - (float)codes[i] * m.scale[i / K];
             square += (double)d[i] * (double)d[i];
         }
-        assert_int_equal(sq_output_energy(&l.calibration, d, N, &energy, NULL), SQ_OK);
+        assert_ok(sq_output_energy(&l.calibration, d, N, &energy, NULL));
         const double want = 2.0 / T * energy + l.factor.lambda * square;
         if (!(fabs(sum_e2 - want) < 1e-5 * want))
             fail_msg("criterion %u: sum e^2 = %.9g, tr(D H D^T) = %.9g", c, sum_e2, want);
@@ -439,12 +437,11 @@ static double relative_error(const struct layer *l, enum sq_prune criterion, boo
     float *d = fixture_exact(l->n * l->k * sizeof *d);
     const struct sq_prune24 o = {.criterion = criterion, .is_joint = is_joint};
     double noise, signal;
-    assert_int_equal(sq_prune24_encode(&m, l->w, &o, l->norm, &l->factor, codes, NULL, NULL),
-                     SQ_OK);
+    assert_ok(sq_prune24_encode(&m, l->w, &o, l->norm, &l->factor, codes, NULL, NULL));
     for (size_t i = 0; i < l->n * l->k; i++)
         d[i] = l->w[i] - (float)codes[i] * m.scale[i / l->k];
-    assert_int_equal(sq_output_energy(&l->calibration, d, l->n, &noise, NULL), SQ_OK);
-    assert_int_equal(sq_output_energy(&l->calibration, l->w, l->n, &signal, NULL), SQ_OK);
+    assert_ok(sq_output_energy(&l->calibration, d, l->n, &noise, NULL));
+    assert_ok(sq_output_energy(&l->calibration, l->w, l->n, &signal, NULL));
     return sqrt(noise / signal);
 }
 
@@ -504,7 +501,7 @@ SQ_TEST(encoder_refusals)
                      SQ_ERR_MASK_COUNT);
     for (size_t i = 0; i < N * K; i++)
         l.w[i] *= i % 4 == 1 || i % 4 == 2;
-    assert_int_equal(sq_prune24_encode(&m, l.w, &o, NULL, NULL, codes, NULL, &err), SQ_OK);
+    assert_ok(sq_prune24_encode(&m, l.w, &o, NULL, NULL, codes, NULL, &err));
     assert_int_equal(m.meta[0], 0x99);
     const float w[4] = {-2, 1, 0.5f, 0};
     assert_true(sq_dense8_encode_row(w, 4, codes) == 2.0f / 127);
@@ -516,7 +513,7 @@ SQ_TEST(sensitive_layers)
 {
     struct layer l = layer_new(N, K, T, 5);
     double energy, want = 0;
-    assert_int_equal(sq_output_energy(&l.calibration, l.w, N, &energy, NULL), SQ_OK);
+    assert_ok(sq_output_energy(&l.calibration, l.w, N, &energy, NULL));
     for (size_t t = 0; t < T; t++)
         for (size_t n = 0; n < N; n++) {
             double y = 0;
@@ -529,11 +526,11 @@ SQ_TEST(sensitive_layers)
     const double error[6] = {.1, .4, .4, .2, .9, 0};
     uint8_t is_dense[6];
     struct sq_error err;
-    assert_int_equal(sq_sensitive_layers(error, 6, 1.0 / 3, is_dense, NULL), SQ_OK);
+    assert_ok(sq_sensitive_layers(error, 6, 1.0 / 3, is_dense, NULL));
     assert_memory_equal(is_dense, ((uint8_t[]){0, 1, 0, 0, 1, 0}), 6); // ties: the lower index
     for (unsigned i = 0; i <= 20; i++) {
         static const unsigned order[6] = {4, 1, 2, 3, 0, 5};
-        assert_int_equal(sq_sensitive_layers(error, 6, i / 20., is_dense, NULL), SQ_OK);
+        assert_ok(sq_sensitive_layers(error, 6, i / 20., is_dense, NULL));
         for (unsigned r = 0; r < 6; r++)
             assert_int_equal(is_dense[order[r]], r < rint(6 * (i / 20.)));
     }
@@ -541,7 +538,7 @@ SQ_TEST(sensitive_layers)
     assert_int_equal(sq_sensitive_layers((double[]){1, NAN}, 2, .5, is_dense, &err),
                      SQ_ERR_NON_FINITE);
     struct sq_calibration plain;
-    assert_int_equal(sq_calibration_init(&plain, 4, false, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&plain, 4, false, NULL));
     assert_int_equal(sq_channel_norms(&plain, (double[4]){0}, &err), SQ_ERR_ARG);
     assert_int_equal(sq_output_energy(&plain, (float[4]){0}, 1, &energy, &err), SQ_ERR_ARG);
     sq_calibration_free(&plain);

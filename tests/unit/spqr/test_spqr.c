@@ -60,7 +60,7 @@ SQ_TEST(vector_v11)
     assert_true(word[0] == 0x003EB1A23EB1A238);
     assert_true(word[1] == 0x0007D63447D63471);
     assert_true(word[15] == 0x30358D11F58D11C7);
-    assert_int_equal(sq_spqr_unpack(word, &back, &err), SQ_OK);
+    assert_ok(sq_spqr_unpack(word, &back, &err));
     assert_memory_equal(back.second, t.second, sizeof t.second);
     sq_spqr_row(&t, 0, &s, &z);
     assert_true(s == .5f && z == 2.25f);
@@ -93,7 +93,7 @@ SQ_TEST(tiles)
         uint64_t word[16], again[16];
         random_tile(&r, &t);
         sq_spqr_pack(&t, word);
-        assert_int_equal(sq_spqr_unpack(word, &back, NULL), SQ_OK);
+        assert_ok(sq_spqr_unpack(word, &back, NULL));
         sq_spqr_pack(&back, again);
         assert_memory_equal(again, word, sizeof word);
         assert_memory_equal(back.code, t.code, sizeof t.code);
@@ -151,10 +151,10 @@ SQ_TEST(vector_v12)
     const struct sq_spqr_csr c = {16, 3, row_offsets, col_val};
     struct sq_spqr_ptcsr p = {.offsets = offsets, .word = word};
     struct sq_spqr_csr d = {.row_offsets = back_offsets, .col_val = back};
-    assert_int_equal(sq_spqr_csr_validate(&c, 17, 3, 16, NULL), SQ_OK);
+    assert_ok(sq_spqr_csr_validate(&c, 17, 3, 16, NULL));
     assert_int_equal(sq_spqr_ptcsr_words(&c), 32);
-    assert_int_equal(sq_spqr_to_ptcsr(&c, &p, NULL), SQ_OK);
-    assert_int_equal(sq_spqr_ptcsr_validate(&p, 2, 32, 16, NULL), SQ_OK);
+    assert_ok(sq_spqr_to_ptcsr(&c, &p, NULL));
+    assert_ok(sq_spqr_ptcsr_validate(&p, 2, 32, 16, NULL));
     assert_memory_equal(offsets, ((uint32_t[]){0, 32}), 8);
     for (unsigned i = 0; i < 32; i++)
         CHECK_EQ(word[i],
@@ -214,7 +214,7 @@ SQ_TEST(refused_ptcsr)
     uint32_t offsets[3] = {0, 32, 32}, word[48] = {[0] = 0x3e000001, [16] = 0x3e000002};
     struct sq_error err;
     struct sq_spqr_ptcsr p = {17, 32, offsets, word};
-    assert_int_equal(sq_spqr_ptcsr_validate(&p, 3, 32, 4, &err), SQ_OK);
+    assert_ok(sq_spqr_ptcsr_validate(&p, 3, 32, 4, &err));
     assert_int_equal(sq_spqr_ptcsr_validate(&p, 3, 31, 4, &err), SQ_ERR_STREAM_LEN);
     word[17] = 0x3e000001; // its first element is missing
     assert_int_equal(sq_spqr_ptcsr_validate(&p, 3, 32, 4, &err), SQ_ERR_PADDING);
@@ -278,9 +278,8 @@ static struct owned random_matrix(struct sq_rng *r, size_t n, size_t k, unsigned
              err.text);
     o.p.offsets = fixture_exact((sq_spqr_padded(n) / 16 + 1) * sizeof(uint32_t));
     o.p.word = fixture_exact(sq_spqr_ptcsr_words(&o.m.outliers) * sizeof(uint32_t));
-    assert_int_equal(sq_spqr_to_ptcsr(&o.m.outliers, &o.p, &err), SQ_OK);
-    assert_int_equal(sq_spqr_ptcsr_validate(&o.p, sq_spqr_padded(n) / 16 + 1, o.p.n_words, k, &err),
-                     SQ_OK);
+    assert_ok(sq_spqr_to_ptcsr(&o.m.outliers, &o.p, &err));
+    assert_ok(sq_spqr_ptcsr_validate(&o.p, sq_spqr_padded(n) / 16 + 1, o.p.n_words, k, &err));
     sq_spqr_decode_dense(&o.m, o.plane);
     return o;
 }
@@ -341,7 +340,7 @@ static void check_gemm(const struct owned *o, const float *x)
     for (unsigned level = 0; level <= sq_lanes_level_of(SQ_LANES_AUTO); level++) {
         const struct sq_spqr_gemm g = {&o->m, o->plane, rows, y, level};
         memset(y, 0xa5, TOKENS * n * sizeof *y);
-        assert_int_equal(sq_spqr_gemm(&g, TOKENS, scratch, NULL), SQ_OK);
+        assert_ok(sq_spqr_gemm(&g, TOKENS, scratch, NULL));
         CHECK_EQ(memcmp(y, want, TOKENS * n * sizeof *y), 0, "%zu x %zu level %u\n", n, k, level);
     }
     struct sq_error one = {.text = ""}, many = one;
@@ -371,9 +370,9 @@ SQ_TEST(products)
             CHECK_EQ(back.nnz, o.m.outliers.nnz, "shape %zu\n", s);
             assert_memory_equal(offsets, o.m.outliers.row_offsets, 4 * (n + 1));
             assert_memory_equal(col_val, o.m.outliers.col_val, 4 * back.nnz);
-            assert_int_equal(sq_spqr_load(&o.m, o.x, x, NULL), SQ_OK);
-            assert_int_equal(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL), SQ_OK);
-            assert_int_equal(sq_spqr_gemv(&o.m, &o.p, o.plane, x, other, NULL), SQ_OK);
+            assert_ok(sq_spqr_load(&o.m, o.x, x, NULL));
+            assert_ok(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL));
+            assert_ok(sq_spqr_gemv(&o.m, &o.p, o.plane, x, other, NULL));
             assert_memory_equal(other, y, n * sizeof *y);
             check_gemm(&o, x);
             for (size_t i = 0; i < n; i++) {
@@ -410,8 +409,8 @@ SQ_TEST(order_of_the_sums)
             o.x[j] = j < k / 2 ? 4096 * o.x[j] : -o.x[j - k / 2];
         }
         sq_spqr_decode_dense(&o.m, o.plane);
-        assert_int_equal(sq_spqr_load(&o.m, o.x, x, NULL), SQ_OK);
-        assert_int_equal(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL), SQ_OK);
+        assert_ok(sq_spqr_load(&o.m, o.x, x, NULL));
+        assert_ok(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL));
         check_gemm(&o, x);
         for (size_t i = 0; i < 16; i++) {
             CHECK_EQ(sq_bits_of(y[i]), sq_bits_of(slow_output(&o, i)), "K = %zu row %zu\n", k, i);
@@ -436,8 +435,8 @@ SQ_TEST(storage_and_refusals)
     uint16_t *in_perm = o.m.in_perm;
     o.m.in_perm = NULL;
     o.m.dense[35] ^= UINT64_C(1) << 62;
-    assert_int_equal(sq_spqr_validate(&o.m, n_words, 65, nnz, o.seen, &err), SQ_ERR_PADDING);
-    assert_non_null(strstr(err.text, "tile (0, 2) row 3: word 0x"));
+    check_refused(sq_spqr_validate(&o.m, n_words, 65, nnz, o.seen, &err), SQ_ERR_PADDING, &err,
+                  "tile (0, 2) row 3: word 0x");
     struct sq_spqr_tile t = tile_v11();
     t.second[SQ_SPQR_SS] = 0x7bff; // 65504 * (7 + 1)
     sq_spqr_pack(&t, o.m.dense + 32);

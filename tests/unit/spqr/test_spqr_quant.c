@@ -31,8 +31,8 @@ static struct layer layer_new(uint64_t seed)
     }
     for (size_t i = 0; i < N * K; i++)
         l.w[i] = (float)(0.02 * fixture_gauss(&r) / (0.1 + sq_rng_unit(&r)));
-    assert_int_equal(sq_calibration_init(&l.calibration, K, true, NULL), SQ_OK);
-    assert_int_equal(sq_calibration_add(&l.calibration, l.x, TOKENS, NULL), SQ_OK);
+    assert_ok(sq_calibration_init(&l.calibration, K, true, NULL));
+    assert_ok(sq_calibration_add(&l.calibration, l.x, TOKENS, NULL));
     return l;
 }
 
@@ -139,8 +139,7 @@ SQ_TEST(codes_under_outliers)
             const size_t j = a->col_val[e] & 0xffff;
             struct sq_spqr_tile t;
             float s, z;
-            assert_int_equal(
-                sq_spqr_unpack(relative.dense + (row / 16 * 10 + j / 16) * 16, &t, NULL), SQ_OK);
+            assert_ok(sq_spqr_unpack(relative.dense + (row / 16 * 10 + j / 16) * 16, &t, NULL));
             sq_spqr_row(&t, (unsigned)(row % 16), &s, &z);
             const double code = fmin(fmax(rint((double)z), 0), 7);
             CHECK_EQ(t.code[row % 16][j % 16], code, "row %zu column %zu\n", row, j);
@@ -220,7 +219,7 @@ SQ_TEST(degenerate_weights)
     }
     const struct sq_spqr_options o = {SQ_SPQR_PERCDAMP, SQ_SPQR_RELATIVE, false};
     struct sq_spqr m;
-    assert_int_equal(sq_spqr_encode(&m, l.w, 1, K, &l.calibration, &o, NULL, NULL), SQ_OK);
+    assert_ok(sq_spqr_encode(&m, l.w, 1, K, &l.calibration, &o, NULL, NULL));
     sq_spqr_free(&m);
     layer_free(&l);
 }

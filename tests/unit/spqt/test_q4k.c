@@ -248,7 +248,7 @@ SQ_TEST(ten_thousand_columns)
             CHECK_EQ(got[i], want[i], "column %u kind %u byte %u\n", n, n % KINDS, i);
         sq_q4k_unpack(got, &back);
         assert_memory_equal(&back, &s, sizeof s);
-        assert_int_equal(sq_q4k_check(&s, &err), SQ_OK);
+        assert_ok(sq_q4k_check(&s, &err));
     }
     for (unsigned kind = 0; kind < KINDS; kind++) // huge columns, and only they, are refused
         CHECK_EQ(n_refused[kind] > 0, kind == 5, "kind %u\n", kind);
@@ -264,7 +264,7 @@ SQ_TEST(decode_is_close)
         struct sq_q4k s;
         double signal = 0, noise = 0;
         column_of(&r, n % 2 ? 0 : 9, v);
-        assert_int_equal(sq_q4k_encode(v, &s, NULL), SQ_OK);
+        assert_ok(sq_q4k_encode(v, &s, NULL));
         sq_q4k_decode(&s, back);
         for (unsigned i = 0; i < 256; i++) {
             signal += (double)v[i] * (double)v[i];

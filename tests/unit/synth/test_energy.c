@@ -106,12 +106,12 @@ static void close_all(void)
 static void run(struct sq_toggle *t, bool has_delays, uint64_t lanes)
 {
     struct sq_error err;
-    assert_int_equal(sq_toggle_open(t, &net, has_delays, &err), SQ_OK);
+    assert_ok(sq_toggle_open(t, &net, has_delays, &err));
     sq_toggle_set(t, B, UINT32_MAX);
-    assert_int_equal(sq_toggle_step(t, false, &err), SQ_OK);
+    assert_ok(sq_toggle_step(t, false, &err));
     for (unsigned i = 0; i < 4; i++) {
         sq_toggle_set(t, A, i % 2 ? 0 : lanes);
-        assert_int_equal(sq_toggle_step(t, true, &err), SQ_OK);
+        assert_ok(sq_toggle_step(t, true, &err));
     }
 }
 
@@ -120,7 +120,7 @@ static struct sq_energy energy(const struct sq_toggle *t)
     struct sq_energy e;
     struct sq_error err;
     uint8_t *part;
-    assert_int_equal(sq_energy_parts(&net, &part, &err), SQ_OK);
+    assert_ok(sq_energy_parts(&net, &part, &err));
     sq_energy_of(t, &models, 1e-9, part, &e);
     free(part);
     return e;
@@ -254,7 +254,7 @@ SQ_TEST(idle_cells_are_means_of_their_states)
         {.name = "INV", .count = 2}, {.name = "AND2", .count = 3}, {.name = "DFF", .count = 5}};
     struct sq_energy_idle idle;
     open_all(3, 5, .3, .2);
-    assert_int_equal(sq_energy_idle_of(&models, cell, 3, &idle, NULL), SQ_OK);
+    assert_ok(sq_energy_idle_of(&models, cell, 3, &idle, NULL));
     near(idle.leak, (2 * 15 + 3 * 5) * 1e-9);
     near(idle.clock, 5 * (.25 * 4 + (4 + 6 + 1 + 3) / 2.) * 1e-12);
     close_all();

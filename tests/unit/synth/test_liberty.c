@@ -121,14 +121,14 @@ SQ_TEST(test_truncated)
     for (size_t n = 0; n < end; n++)
         if (read_text(whole, n, &lib, &err) != SQ_ERR_DAMAGED)
             fail_msg("%zu of %zu bytes: %s", n, end, err.text);
-    assert_int_equal(read_text(whole, end, &lib, &err), SQ_OK);
+    assert_ok(read_text(whole, end, &lib, &err));
     sq_liberty_free(&lib);
 
     const char *path = tmpdir_path(dir, "b.lib.gz");
     gzFile gz = gzopen(path, "wb");
     assert_int_equal(gzwrite(gz, whole, sizeof whole - 1), sizeof whole - 1);
     assert_int_equal(gzclose(gz), Z_OK);
-    assert_int_equal(sq_liberty_read(&lib, path, &err), SQ_OK);
+    assert_ok(sq_liberty_read(&lib, path, &err));
     assert_int_equal(lib.nbytes, sizeof whole - 1);
     assert_string_equal(lib.text, whole);
     sq_liberty_free(&lib);

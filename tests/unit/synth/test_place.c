@@ -72,7 +72,7 @@ static void near(double got, double want)
 
 SQ_TEST(a_lef_gives_sizes_pins_and_wires)
 {
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
     near(lef.site_width, .5);
     near(lef.row_height, 4);
     near(lef.ohm_per_um, 4);
@@ -197,10 +197,10 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
     struct sq_place p;
     char *text = NULL;
     size_t n;
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
-    assert_int_equal(read_place(&p, three, "", NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
+    assert_ok(read_place(&p, three, "", NULL));
     put_three(&p);
-    assert_int_equal(sq_place_check(&p, NULL), SQ_OK);
+    assert_ok(sq_place_check(&p, NULL));
     near(sq_place_half_perimeter(&p, 4), 10.75 + 6);
     near(sq_place_half_perimeter(&p, 5), 1.25 + 5);
     FILE *out = open_memstream(&text, &n);
@@ -214,7 +214,7 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
     assert_string_equal(strstr(text, "UNITS"), def);
     free(text);
     out = open_memstream(&text, &n);
-    assert_int_equal(sq_spef_write(out, &p, "top", &layer, &sum, NULL), SQ_OK);
+    assert_ok(sq_spef_write(out, &p, "top", &layer, &sum, NULL));
     fclose(out);
     assert_non_null(
         strstr(text, "*T_UNIT 1 NS\n*C_UNIT 1 FF\n*R_UNIT 1 OHM\n*L_UNIT 1 HENRY\n*D_NET"));
@@ -227,10 +227,10 @@ SQ_TEST(three_cells_have_the_wires_that_were_worked_out_by_hand)
     free(text);
     sq_place_free(&p);
     // The clock has no wires in delays, and its length counts.
-    assert_int_equal(read_place(&p, three, "a", NULL), SQ_OK);
+    assert_ok(read_place(&p, three, "a", NULL));
     put_three(&p);
     out = open_memstream(&text, &n);
-    assert_int_equal(sq_spef_write(out, &p, "top", &layer, &sum, NULL), SQ_OK);
+    assert_ok(sq_spef_write(out, &p, "top", &layer, &sum, NULL));
     fclose(out);
     assert_null(strstr(text, "*D_NET p0"));
     near(sum.length_um, 31.5);
@@ -247,22 +247,20 @@ SQ_TEST(a_picture_has_the_cells_and_the_longest_path)
     struct sq_error err;
     char *text = NULL;
     size_t n;
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
-    assert_int_equal(read_place(&p, three, "", NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
+    assert_ok(read_place(&p, three, "", NULL));
     put_three(&p);
     FILE *out = open_memstream(&text, &n);
     // The path of half a period is not the longest one, nor are those of other groups with more slack. y grows downwards
     // from the top, which is at 8 um.
-    assert_int_equal(
-        sq_place_svg(
-            out, &p, &g,
-            "Longest path\n 0 1 ^ c1/A (NAND)\n  -9   slack (MET)\nLongest path\n"
-            "Startpoint: a\n 0 1 ^ c1/Y (NAND)\n   5.10   slack (MET)\n"
-            "Startpoint: b\n  0.1  0.1 v p0 (in)\n"
-            "  0.1  0.2 ^ c0/Y (INV)\n  1.0  1.2 v c2/A (NAND)\n  -1.5   slack (VIOLATED)\n"
-            "Startpoint: c\n 0 1 ^ c1/A (NAND)\n   -1.4   slack (VIOLATED)\n",
-            NULL),
-        SQ_OK);
+    assert_ok(sq_place_svg(
+        out, &p, &g,
+        "Longest path\n 0 1 ^ c1/A (NAND)\n  -9   slack (MET)\nLongest path\n"
+        "Startpoint: a\n 0 1 ^ c1/Y (NAND)\n   5.10   slack (MET)\n"
+        "Startpoint: b\n  0.1  0.1 v p0 (in)\n"
+        "  0.1  0.2 ^ c0/Y (INV)\n  1.0  1.2 v c2/A (NAND)\n  -1.5   slack (VIOLATED)\n"
+        "Startpoint: c\n 0 1 ^ c1/A (NAND)\n   -1.4   slack (VIOLATED)\n",
+        NULL));
     fclose(out);
     assert_non_null(strstr(text, " points=\"0,7 0.75,5 10.5,1 \"/>"));
     assert_non_null(strstr(text, "d=\"M0 4h1v4h-1z\"/>"));
@@ -288,7 +286,7 @@ SQ_TEST(a_picture_of_many_cells_has_tiles_of_their_instances)
     struct sq_place p = {.n_cells = N, .width = 8 * ACROSS, .height = 8 * ACROSS, .lef = &lef};
     char *text = NULL;
     size_t n;
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
     p.cell = calloc(N, sizeof *p.cell);
     assert_non_null(p.cell);
     for (unsigned i = 0; i < N; i++) {
@@ -298,13 +296,13 @@ SQ_TEST(a_picture_of_many_cells_has_tiles_of_their_instances)
                                            .macro = sq_lef_find(&lef, kind == 3 ? "INV" : "NAND"),
                                            .x = 8 * kind};
     }
-    assert_int_equal(sq_place_instances(&p, &g, NULL), SQ_OK);
+    assert_ok(sq_place_instances(&p, &g, NULL));
     assert_string_equal(g.name[0], "u_a");
     assert_string_equal(g.name[1], "u_b");
     assert_string_equal(g.name[15], "others");
     assert_memory_equal(g.of, ((uint8_t[]){0, 1, 15, 15, 1, 0}), 6);
     FILE *out = open_memstream(&text, &n);
-    assert_int_equal(sq_place_svg(out, &p, &g, "", NULL), SQ_OK);
+    assert_ok(sq_place_svg(out, &p, &g, "", NULL));
     fclose(out);
     // Tiles are 8 um; the INV covers 4 of 64 um2, less than a tenth.
     assert_non_null(strstr(text,
@@ -323,8 +321,8 @@ SQ_TEST(places_that_are_not_legal_are_found)
 {
     struct sq_place p;
     struct sq_error err;
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
-    assert_int_equal(read_place(&p, three, "", NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
+    assert_ok(read_place(&p, three, "", NULL));
     static const struct {
         double x, y;
         const char *part;
@@ -340,7 +338,7 @@ SQ_TEST(places_that_are_not_legal_are_found)
     put_three(&p);
     p.cell[2].x = 12; // beside the other NAND
     p.cell[2].y = 0;
-    assert_int_equal(sq_place_check(&p, NULL), SQ_OK);
+    assert_ok(sq_place_check(&p, NULL));
     sq_place_free(&p);
     check_refused(read_place(&p,
                              "{\"modules\": {\"t\": {\"ports\": {}, \"cells\": {\"g\": {\"type\": "
@@ -382,18 +380,18 @@ SQ_TEST(memories_stand_beside_the_rows_with_the_pins_that_were_worked_out_by_han
     struct sq_error err;
     char *text = NULL;
     size_t n;
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
     write_bytes(path, with_memories, strlen(with_memories));
     check_refused(sq_place_read(&p, path, "", &lef, NULL, &err), SQ_ERR_UNSUPPORTED, &err,
                   "no macro RAM");
     struct sq_place first;
-    assert_int_equal(sq_place_read(&first, path, "", &lef, &ram, NULL), SQ_OK);
+    assert_ok(sq_place_read(&first, path, "", &lef, &ram, NULL));
     p = first; // as sq_wires_place hands it on
     memset(&first, 0, sizeof first);
     assert_int_equal(p.n_cells, 2);
     assert_int_equal(p.n_blocks, 2);
     near(p.area, 8);
-    assert_int_equal(sq_place_run(&p, .5, 1, NULL), SQ_OK);
+    assert_ok(sq_place_run(&p, .5, 1, NULL));
 
     const bool m_is_left = p.cell[4].x < 0;
     for (unsigned i = 4; i < 6; i++) {
@@ -416,8 +414,7 @@ SQ_TEST(memories_stand_beside_the_rows_with_the_pins_that_were_worked_out_by_han
     free(text);
     out = open_memstream(&text, &n);
     struct sq_spef_sum sum = {.of_net = NULL};
-    assert_int_equal(sq_spef_write(out, &p, "top", &(struct sq_spef_layer){2, .5e-15}, &sum, NULL),
-                     SQ_OK);
+    assert_ok(sq_spef_write(out, &p, "top", &(struct sq_spef_layer){2, .5e-15}, &sum, NULL));
     fclose(out);
     // From one side of the rows to the other, as high as bit 1 of Q is above bit 1 of D.
     const double um = p.width + 16 + fabs(p.cell[4].y - p.cell[5].y + 5);
@@ -457,7 +454,7 @@ SQ_TEST(trees_are_as_short_as_they_can_be)
                 {5, {{5, 5}, {5, 5}, {9, 5}, {9, 5}, {7, 5}}, 4}}; // pins upon one another
     struct sq_steiner s = {0};
     for (size_t i = 0; i < LEN(want); i++) {
-        assert_int_equal(sq_steiner_reserve(&s, want[i].n, NULL), SQ_OK);
+        assert_ok(sq_steiner_reserve(&s, want[i].n, NULL));
         for (size_t k = 0; k < want[i].n; k++) {
             s.node[k].x = want[i].at[k][0];
             s.node[k].y = want[i].at[k][1];
@@ -476,7 +473,7 @@ SQ_TEST(random_trees_are_whole_and_within_their_bounds)
     for (unsigned round = 0; round < 300; round++) {
         const size_t n = 2 + sq_rng_below(&rng, 30);
         double box[4] = {1e9, 1e9, -1e9, -1e9}, chain = 0;
-        assert_int_equal(sq_steiner_reserve(&s, n, NULL), SQ_OK);
+        assert_ok(sq_steiner_reserve(&s, n, NULL));
         for (size_t i = 0; i < n; i++) {
             s.node[i].x = sq_rng_below(&rng, 20);
             s.node[i].y = sq_rng_below(&rng, 20);
@@ -538,13 +535,13 @@ SQ_TEST(a_placement_is_legal_near_and_the_same_for_a_seed)
 {
     struct sq_rng rng = {fixture_seed()};
     char *const json = chain(600, "INV", &rng);
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
     static const double utilisation[] = {.3, .7, .95};
     for (size_t u = 0; u < LEN(utilisation); u++) {
         struct sq_place p[3];
         for (size_t i = 0; i < 3; i++) {
-            assert_int_equal(read_place(&p[i], json, "", NULL), SQ_OK);
-            assert_int_equal(sq_place_run(&p[i], utilisation[u], i == 2 ? 9 : 7, NULL), SQ_OK);
+            assert_ok(read_place(&p[i], json, "", NULL));
+            assert_ok(sq_place_run(&p[i], utilisation[u], i == 2 ? 9 : 7, NULL));
             const double used = p[i].area / (p[i].width * p[i].height);
             assert_true(used <= utilisation[u] * 1.1 && used > utilisation[u] * .9);
         }
@@ -570,12 +567,12 @@ SQ_TEST(a_placement_is_legal_near_and_the_same_for_a_seed)
 SQ_TEST(a_few_cells_fit_at_any_utilisation)
 {
     struct sq_rng rng = {fixture_seed()};
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
     for (unsigned n = 1; n <= 40; n++) {
         struct sq_place p;
         struct sq_error err;
         char *const json = chain(n, "NAND", &rng);
-        assert_int_equal(read_place(&p, json, "", NULL), SQ_OK);
+        assert_ok(read_place(&p, json, "", NULL));
         if (sq_place_run(&p, n % 2 ? .95 : .8, 1, &err) != SQ_OK)
             fail_msg("%u cells: %s", n, err.text);
         sq_place_free(&p);
@@ -642,7 +639,7 @@ SQ_TEST(late_drivers_grow_and_their_other_sinks_get_buffers)
     const struct sq_synth_block block = {.top = "top"};
     struct sq_synth synth = {.period_ns = 0};
     write_bytes(path, sizes, strlen(sizes));
-    assert_int_equal(sq_liberty_read(&synth.lib, path, NULL), SQ_OK);
+    assert_ok(sq_liberty_read(&synth.lib, path, NULL));
     for (size_t i = 0; i < LEN(want); i++) {
         static const double order[8] = {0, 0, 1, 4, 0, 2, 3, 0};
         const double farads[6] = {0, 0, 0, 0, 1e-15 * want[i].wire, 0};
@@ -652,7 +649,7 @@ SQ_TEST(late_drivers_grow_and_their_other_sinks_get_buffers)
         slack[1] -= 2 * want[i].late_driver;
         slack[5] -= 2 * want[i].late_m;
         const struct sq_synth_loads loads = {farads, slack, order, 0, want[i].share};
-        assert_int_equal(sq_synth_repair(&synth, &block, root, &loads, n, NULL), SQ_OK);
+        assert_ok(sq_synth_repair(&synth, &block, root, &loads, n, NULL));
         const char *size = NULL;
         json_unpack(root, "{s:{s:{s:{s:{s:s}}}}}", "modules", "top", "cells", "i", "type", &size);
         const int got[4] = {pin_of(root, "n", "A"), pin_of(root, "n", "B"), pin_of(root, "m", "A"),
@@ -672,9 +669,9 @@ SQ_TEST(a_placement_goes_on_from_an_old_one)
     struct sq_rng rng = {fixture_seed()};
     struct sq_place p, q;
     char *const text = chain(600, "INV", &rng);
-    assert_int_equal(read_lef(tech, cells, NULL), SQ_OK);
-    assert_int_equal(read_place(&p, text, "", NULL), SQ_OK);
-    assert_int_equal(sq_place_run(&p, .7, 1, NULL), SQ_OK);
+    assert_ok(read_lef(tech, cells, NULL));
+    assert_ok(read_place(&p, text, "", NULL));
+    assert_ok(sq_place_run(&p, .7, 1, NULL));
     json_t *const root = json_deep_copy(p.root);
     json_t *list = NULL;
     json_unpack(root, "{s:{s:{s:o}}}", "modules", "top", "cells", &list);
@@ -690,8 +687,8 @@ SQ_TEST(a_placement_goes_on_from_an_old_one)
         json_object_set_new(pins, "A", json_pack("[i]", 9000 + i));
     }
     json_object_set_new(json_object_get(list, "g400"), "type", json_string("NAND"));
-    assert_int_equal(sq_place_take(&q, root, "", &lef, NULL, NULL), SQ_OK);
-    assert_int_equal(sq_place_again(&q, &p, .7, NULL), SQ_OK);
+    assert_ok(sq_place_take(&q, root, "", &lef, NULL, NULL));
+    assert_ok(sq_place_again(&q, &p, .7, NULL));
     double moved = 0, apart = 0;
     for (size_t i = 0; i < p.n_cells; i++)
         moved += (fabs(q.cell[i].x - p.cell[i].x) + fabs(q.cell[i].y - p.cell[i].y)) / 600;
@@ -726,7 +723,7 @@ SQ_TEST(real_libraries_are_read)
             skip();
             return;
         }
-        assert_int_equal(sq_lef_read(&lef, file, 2, NULL), SQ_OK);
+        assert_ok(sq_lef_read(&lef, file, 2, NULL));
         assert_int_equal(lef.n_macros, real[i].n_macros);
         near(lef.site_width, real[i].site);
         near(lef.row_height, real[i].row);

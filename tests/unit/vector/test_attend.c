@@ -3,8 +3,6 @@
 // up to the one rounding of each operation, a head as a recursion, each key with both exponentials. Sampled: blocks of
 // 1 to 8 queries that share a cache, heads of 1 to 256, windows, 1 to 300 keys. Judged again by long double.
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "models/number/sq_bits.h"
 #include "models/number/sq_half.h"
