@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device of sqsim.h: a chip (sim/machine/sq_device.h) between the caller's driver and the caller's memory.
 #pragma GCC visibility push(default)
+#include "lib/sqsim.h"
 #pragma GCC visibility pop
 
 #include <stdlib.h>
