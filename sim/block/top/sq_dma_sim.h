@@ -82,10 +82,12 @@ void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2]);
 void sq_dma_put_transfer(int32_t transfer[SQ_DMA_JOB_LEN], bool first, bool write, uint64_t addr,
                          uint64_t beats, uint32_t dest);
 
+// Outside of its struct, since C++ reads this header, too.
+enum sq_task_state { SQ_TASK_IDLE, SQ_TASK_CHECK, SQ_TASK_RUN };
 // A unit of the chip that the sequencer hands a descriptor (encoder, vector unit, attention): it checks it, moves data and
 // waits for the responses to its writes.
 struct sq_task {
-    enum { SQ_TASK_IDLE, SQ_TASK_CHECK, SQ_TASK_RUN } state;
+    enum sq_task_state state;
     uint32_t checks; // cycles of the check that are left
     bool is_good;
     uint32_t owed; // writes without their response
