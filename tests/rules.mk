@@ -20,7 +20,7 @@ DAILY_PART = $(shell printf '%s\n' $(DAILY_TEST) | awk 'NR % $(PARTS) == $(PART)
 QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
 QUICK_TEST := tests/cli/main.t tests/docs/docs.t tests/docs/structure.t tests/cli/inspect.t
 # Programs that shell tests run.
-TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/rtl/table_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/llm/gguf_dump $(BUILD)/tests/llm/token_dump $(BUILD)/kl_grid
+TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/rtl/table_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/llm/gguf_dump $(BUILD)/tests/llm/token_dump $(BUILD)/kl_grid $(BUILD)/kl_table
 # JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
@@ -177,12 +177,13 @@ coverage: $(BUILD)/sqsim
 
 ## formal (verify): all proofs of tests/formal/proofs.sh, their table into build/verification/formal.md
 .PHONY: formal
-FORMAL_MD := $(BUILD)/verification/formal.md
+FORMAL_MD = $(VERIFICATION)/formal.md
 formal: $(BUILD)/sqsim
 	$(Q)rm -f $(BUILD)/formal.rows && mkdir -p $(dir $(FORMAL_MD))
 	$(Q)FORMAL=all TABLE=$(BUILD)/formal.rows $(PROVE) -v tests/formal/formal.t
 	$(Q){ printf '<!-- make formal, revision %s, %s -->\n' "$$(reports/revision.sh)" \
-	  "$$(yosys -V | cut -d'(' -f1)"; cat tests/formal/table_head.md $(BUILD)/formal.rows; } > $(FORMAL_MD).new
+	  "$$(yosys -V | cut -d'(' -f1)"; cat tests/formal/table_head.md $(BUILD)/formal.rows; \
+	  awk -F'|' '{n++; cpu += $$7 + $$9; copies += $$8} END {printf "| **all %d** | | | | | | %d | %.0f in all |\n", n, copies, cpu}' $(BUILD)/formal.rows; } > $(FORMAL_MD).new
 	$(Q)mv $(FORMAL_MD).new $(FORMAL_MD)
 
 ## waves (verify): a waveform of one small co-simulation under build/waves, for GTKWave; BLOCK=NAME (core)

@@ -1,7 +1,7 @@
 # reports/accuracy: the grid of formats on models. Two to six minutes a model on two idle cores.
 ACCURACY := reports/accuracy
 
-$(BUILD)/kl_grid: $(ACCURACY)/kl_grid.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+$(BUILD)/kl_grid $(BUILD)/kl_table: $(BUILD)/%: $(ACCURACY)/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
 
@@ -26,20 +26,20 @@ gemma3:
 kl = $(BUILD)/kl_grid $(1) $(2)/tokens_eval$(if $(filter 32,$(3)),_32).safetensors $(2)/tokens_calib.safetensors $(3) $(4).txt $(5) \
   "$$(reports/revision.sh)"
 # $(call kl_page,NAME,LISTS,COMMAND,N): the page of its verdicts on the claims of LISTS_verdicts.txt, and N tables; build/NAME.md has all of them.
-kl_page = $(ACCURACY)/kl_table.py $(2).txt $(ACCURACY)/$(1).csv $(2)_verdicts.txt "$(3)" > $(BUILD)/$(1).md && \
-  awk '/^\#\# / && ++n > 1 + $(4) {exit} 1' $(BUILD)/$(1).md > $(ACCURACY)/$(1).md
+kl_page = $(BUILD)/kl_table $(2).txt $(ACCURACY)/$(1).csv $(2)_verdicts.txt "$(3)" > $(BUILD)/$(1).md && \
+  awk '/^\#\# / && ++n > 1 + $(4) {exit} 1' $(BUILD)/$(1).md > $(ACCURACY)/$(1).md.new && mv $(ACCURACY)/$(1).md.new $(ACCURACY)/$(1).md
 
 # Rows that reports/accuracy/smollm2.csv holds are not measured again: remove it to begin anew.
 SMOLLM2_LISTS := $(ACCURACY)/smollm2
 .PHONY: accuracy-smollm2
-accuracy-smollm2: smollm2 $(BUILD)/kl_grid
+accuracy-smollm2: smollm2 $(BUILD)/kl_grid $(BUILD)/kl_table
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SMOLLM2_SEQUENCES),$(SMOLLM2_LISTS),$(ACCURACY)/smollm2.csv); fi
 	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2,0)
 
-# Claims of papers over 32 sequences, hours of a core, and the page with the table that README.md's first table reads; rows that smollm2_claims.csv holds are not measured again.
+# Claims of papers over 32 sequences, hours of a core; its page keeps the table that make row reads. Rows that smollm2_claims.csv holds are not measured again.
 .PHONY: accuracy-claims
-accuracy-claims: smollm2 $(BUILD)/kl_grid
+accuracy-claims: smollm2 $(BUILD)/kl_grid $(BUILD)/kl_table
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),32,$(ACCURACY)/smollm2_claims,$(ACCURACY)/smollm2_claims.csv); fi
 	$(Q)$(call kl_page,smollm2_claims,$(ACCURACY)/smollm2_claims,make accuracy SUBJECT=claims,1)
@@ -51,7 +51,7 @@ TINY_KL := $(BUILD)/tiny-llama-kl
 ifneq ($(filter smollm2 claims,$(SUBJECT)),)
 accuracy: accuracy-$(SUBJECT)
 else
-accuracy: $(BUILD)/kl_grid
+accuracy: $(BUILD)/kl_grid $(BUILD)/kl_table
 	$(Q)awk '/^## /{on = /^## (Weights|More)/} on; /^## More/ {print "NVFP4 | nvfp4 operand=act"} \
 	  /^## Weights and/ {print "W(E4M3, E2M1)A(E4M3), 4 of 32 | sq_w variant=fp sparsity=0.875"}' $(SMOLLM2_LISTS).txt > $(TINY_KL).txt
 	$(Q)grep '^W[4(e]' $(SMOLLM2_LISTS)_verdicts.txt > $(TINY_KL)_verdicts.txt

@@ -10,8 +10,8 @@ printf '# The verdict\n\nBy the rule of [RULE.md](RULE.md). Areas: %s; KL: %s (S
   "$(head -1 reports/area/scaled.csv | sed 's/^# //')" "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_smollm2.csv)" \
   "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_tiny.csv)" \
   "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_gemma3.csv)"
-printf '\n`make verdict-page` draws KL against um2 a product into `verdict.svg`. What beats what is listed for 32 rows in the first library, main rows are\n'
-printf 'compared at each shape in each library; `LISTS=3 reports/formats/verdict_page.sh` prints every list.\n'
+printf '\n`make verdict-page` draws KL against um2 a product into `verdict.svg`. The list of what beats what is that of 32 rows in the first library;\n'
+printf '`LISTS=3 reports/formats/verdict_page.sh` prints those of each shape in each library. The main rows are compared at each.\n'
 lists=${LISTS:-1}
 for library in $(sed -n 's/^array_nvint4_a_1x2,\([^,]*\),.*/\1/p' $f/verdict_area.csv); do
   printf '\n## %s\n' "$library"

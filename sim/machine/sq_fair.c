@@ -267,7 +267,6 @@ static enum sq_status output_of(const struct sq_synth *synth, const struct sq_ma
         .top = "sq_combine",
         .n_params = 3,
         .param = {{"Lanes", 1}, {"Slots", SLOTS}, {"Form", u->unit.output.form}}};
-    silicon->output_mm2 = NAN;
     if (!machine->port_nbits || machine->chip.bus_nbytes)
         return SQ_OK;
     silicon->output_mm2 = 0;
@@ -314,7 +313,8 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     const double buffers =
         (double)machine->act_nbytes + (double)machine->weight_nbytes + (double)machine->out_nbytes;
     struct sq_cost_pe pe = {.n_parts = 0};
-    *silicon = (struct sq_fair_silicon){.pe_um2 = NAN, .line_um2 = NAN, .period_ns = NAN};
+    *silicon = (struct sq_fair_silicon){
+        .pe_um2 = NAN, .line_um2 = NAN, .period_ns = NAN, .output_mm2 = NAN};
     if (machine->chip.bus_nbytes) {
         struct sq_chip_layer layer;
         SQ_TRY(sq_machine_chip_for(machine, r, sq_machine_chip_products(machine), &layer, err));
@@ -326,7 +326,6 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
         SQ_TRY(price_pe(synth, r, &u, &pe, silicon, err));
     silicon->sum = pe.sum;
     silicon->unit = pe.unit;
-    silicon->output_mm2 = NAN;
     if (has_outputs)
         SQ_TRY(output_of(synth, machine, &u, silicon, err));
     SQ_TRY(vector_of(synth, machine, silicon, err));

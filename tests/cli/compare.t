@@ -23,7 +23,7 @@ ok "a line for each kind, 2:4 too" [ "$(grep -c '^[A-Z0-9]* *\(dense\|2:4\) ' "$
 ok "it lists ten worst rows" [ "$(grep -c '^  .*measured .* us, predicted' "$W.out")" = 10 ]
 accept "--worst" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --worst 3
 ok "--worst 3 lists three" [ "$(grep -c '^  .*measured .* us, predicted' "$W.out")" = 3 ]
-says "--min-m: --min-m leaves rows out" "^a.csv on a100_pcie_80g: 36 rows" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --min-m 1024
+says "--min-m leaves rows out" "^a.csv on a100_pcie_80g: 36 rows" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --min-m 1024
 accept "--json" compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --json
 ok "--json: a line per row and the summary" [ "$(rows)" = 73 ]
 ok "speedups of all three sorts" [ "$(number speedups)" = 54 ]
@@ -115,7 +115,7 @@ done
 # SPEC D.4 bounds the split: no faster than Amdahl's law with the ratio of s = 1.
 ok "Amdahl" awk -v r="$(cell FP8 4096 speedup)" -v got="$(cell "SQ BF16+FP8 s=0.75" 4096 speedup)" \
   'BEGIN { exit !(got > 1.3 && got < 1.02 / (.25 + .75 / r)) }'
-says "--m: --m sets the tokens" " M=64 .* M=16384" compare --machine "$H200" --m 64 --m 16384
+says "--m sets the tokens" " M=64 .* M=16384" compare --machine "$H200" --m 64 --m 16384
 accept "a CSV of GEMMs" compare --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" --json
 ok "its M is its own" near "$(cell BF16 null dram_seconds)" "$(awk "BEGIN {printf \"%.12g\", (2 * $weights + 2 * $io) / 4.3e12}")"
 says "a GPU without FP8: says what it was fitted to" "^constants fitted to A100.csv: launch [0-9.]* us" compare --machine "$A"

@@ -55,7 +55,8 @@ if [ -f "$DATA/lef/sg13g2_stdcell.lef" ]; then
   ok "... pins take what they took" [ "$(value 'sum($r->{zero_delay}, "switching")')" = "$(value 'sum($r->{zero_delay}, "switching")' "$W/bare")" ]
   ok "... no wires without --wires" [ "$(value 'sum($r->{zero_delay}, "wires")' "$W/bare")" = 0 ]
   ok "... parts sum up" [ "$(value 'sum($r->{with_delays}, qw(switching internal clock leakage wires))')" = "$(value '$r->{with_delays}{total_aj}')" ]
-  cp "$W.out" "$W/placed"; sq "${sg[@]/--json/--seed=1}" --wires --lef "$DATA/lef/sg13g2_tech.lef,$DATA/lef/sg13g2_stdcell.lef" --wire 2.07,.173
+  cp "$W.out" "$W/placed"
+  accept "... as text" "${sg[@]/--json/--seed=1}" --wires --lef "$DATA/lef/sg13g2_tech.lef,$DATA/lef/sg13g2_stdcell.lef" --wire 2.07,.173
   ok "... the text says the same" python3 "$ROOT/tests/llm/figures.py" said "$W.out" "$W/placed"
 else
   skip "placed wires" "no lef in SQ_DATA"

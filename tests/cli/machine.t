@@ -15,8 +15,8 @@ ok "names longer than the column are not cut to the same text" [ "$RC,$(grep -cE
 
 # ---- inspect --gemms -------------------------------------------------------------------------------
 says "GEMMs on stdout: default: prefill of 2048" "^q_proj,2048,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json"
-says "--seq: --seq sets M" "^q_proj,128,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --seq 128
-says "--batch: --batch multiplies M" "^q_proj,384,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --seq 128 --batch 3
+says "--seq sets M" "^q_proj,128,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --seq 128
+says "--batch multiplies M" "^q_proj,384,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --seq 128 --batch 3
 says "--phase decode: decode: M = batch" "^q_proj,3,8192,8192,80,$" inspect --gemms "$T/llama-3-70b.json" --phase decode --batch 3
 says "--routing skewed: the first expert sees all tokens" "^expert_0-0.gate_proj,32," inspect --gemms "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
 accept "--gemms --json" inspect --gemms "$T/llama-3-8b.json" --json

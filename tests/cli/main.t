@@ -4,7 +4,7 @@
 # abbreviated options, missing values, surplus arguments. The list of commands comes from --help.
 . "$(dirname "$0")/lib.sh"
 
-says "--help: --help names the exit codes" "Exit status: 0 done, 1 a check failed, 2 bad input" --help
+says "--help names the exit codes" "Exit status: 0 done, 1 a check failed, 2 bad input" --help
 commands=$(awk '/^  [a-z-]+ /{print $1}' "$W.out")
 ok "--help lists commands" [ "$(wc -w <<<"$commands")" = 14 ]
 accept "--version" --version
@@ -46,7 +46,7 @@ rm "$W/$steering.csv" "$W/m.yaml"
 refuse "command = x" "$(printf 'x%.0s' {1..5000})"
 
 for c in $commands; do
-  says "$c --help: $c --help shows usage" "^Usage: sqsim $c" "$c" --help
+  says "$c --help shows usage" "^Usage: sqsim $c" "$c" --help
   ok "$c --help has examples" out_has "^  sqsim $c"
   accept "$c -h" "$c" -h
   ok "$c -h is --help" cmp -s "$W.out" <("$SQSIM" "$c" --help)

@@ -28,7 +28,7 @@ ok "the layer" out_has '"layer":"w","n":4,"k":256,"k_padded":256,"stored_bits_pe
 base=$(number sqnr_db)
 ok "SQNR is plausible" awk "BEGIN{exit !($base > 15 && $base < 60)}"
 ok "provenance" out_has '"provenance":{"tool":"sqsim .*"data":"real"'
-says "text: text has the layer" '^w  *4 x 256  *256  *6.5' quantize good.safetensors --algorithm rtn
+says "text has the layer" '^w  *4 x 256  *256  *6.5' quantize good.safetensors --algorithm rtn
 
 # ---- each format flag moves bits or SQNR as SPEC A.5 says -----------------------------------------
 bits() { number equivalent_bits; }

@@ -82,5 +82,5 @@ fuzz-afl: $(TARGET:%=$(FUZZ_DIR)-afl/%)
 	$(Q)for t in $(TARGET); do tests/fuzz/fuzz.sh $(FUZZ_DIR)-afl $$t $(SECONDS) afl || exit 1; done
 endif
 fuzz-report:
-	$(Q)mkdir -p $(BUILD)/verification && tests/fuzz/report.sh $(FUZZ_DIR) > $(BUILD)/verification/fuzz.md || \
-	  { rc=$$?; rm -f $(BUILD)/verification/fuzz.md; [ $$rc = 3 ] && exit 0; exit $$rc; }
+	$(Q)mkdir -p $(VERIFICATION) && tests/fuzz/report.sh $(FUZZ_DIR) > $(VERIFICATION)/fuzz.md.new && mv $(VERIFICATION)/fuzz.md.new $(VERIFICATION)/fuzz.md || \
+	  { rc=$$?; rm -f $(VERIFICATION)/fuzz.md.new; [ $$rc = 3 ] && exit 0; exit $$rc; }

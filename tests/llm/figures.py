@@ -123,7 +123,7 @@ def run(*words):
 def said(*words):
     """The same, and its text says the same."""
     lines, last = run(*words)
-    lost = unsaid(subprocess.run([SQSIM, *map(str, words)], cwd=DIR, capture_output=True, text=True).stdout, lines + [last])
+    lost = unsaid(subprocess.run([SQSIM, *map(str, words)], cwd=DIR, check=True, capture_output=True, text=True).stdout, lines + [last])
     check(f"{words[0]}: the text says what JSON says", len(lost or ""), 0, 0, f"{lost}: {' '.join(map(str, words))}")
     return lines, last
 

@@ -44,7 +44,7 @@ row() { echo "$1,4,,3,0.1,0.01,$2,$2,$2,0,0,0.9,1,r1,$3"; } # VARIANT KL KL_BY_S
   row a 1 "1 1 1 1"; row b 2 "2 2 2 2"; row c 1 "0.2 1.8 0.3 1.7"; } >"$W/t.csv"
 printf '## T | b\nA | a\nB | b\nC | c\nD | d\n' >"$W/t.txt"
 printf '%s\n' 'half | a | b | 0.5' 'more | b | a | 1' 'open | c | a | 1' 'none | d | a | 1' >"$W/v.txt"
-reports/accuracy/kl_table.py "$W/t.txt" "$W/t.csv" "$W/v.txt" "make this" >"$W.out"
+"$BUILD_DIR/kl_table" "$W/t.txt" "$W/t.csv" "$W/v.txt" "make this" >"$W.out"
 ok "confirmed" out_has '^| half .*0\.500 \[0\.500, 0\.500\].*| confirmed |$'
 ok "withdrawn" out_has '^| more .*\*\*withdrawn\*\* |$'
 ok "open" out_has '^| open .*open: the interval holds both |$'

@@ -30,7 +30,7 @@ def faults_of(file, lines=None):
     source = (ROOT / file).read_text()
     token = [t for t in TOKEN.finditer(source) if t.lastgroup != "skip"]
     text = [t.group() for t in token]
-    close, stack, hidden, braces, end = {}, [], [False] * len(text), 0, -1
+    close, ends, stack, hidden, braces, end = {}, {}, [], [False] * len(text), 0, -1
     for i, t in enumerate(text):
         if t in "([{":
             stack.append(i)
@@ -44,6 +44,7 @@ def faults_of(file, lines=None):
             comma = i + 2
             while text[comma] != ",":
                 comma = close.get(comma, comma) + 1
+            ends[i] = comma
             for j in [i, *range(comma, close[i + 1])]:
                 hidden[j] = True
     def fault(kind, change, first, last, new):
@@ -63,16 +64,15 @@ def faults_of(file, lines=None):
         if braces and group == "number" and before != "[":
             number = re.match(r"0[xX][0-9a-fA-F]+|\d+(?![\d.eE])", t)
             if number:
-                value, suffix = int(number.group(), 0), t[number.end():]
+                value, suffix = int(number.group(), 8 if re.fullmatch("0[0-7]+", number.group()) else 0), t[number.end():]
                 for other in {value + 1, value - 1 if value else 1}:
                     yield from fault("constant", f"{t} to {other}", i, i, f"{other}{suffix}")
             else:
                 yield from fault("constant", f"{t} doubled", i, i, f"(2 * {t})")
         if t == "if" and i + 1 in close:
             yield from fault("condition", "negated", i + 1, close[i + 1], f"(!{span(i + 1, close[i + 1])})")
-        if t == "SQ_FAIL_IF" and i + 1 in close:
-            comma = next(j for j in range(i + 2, close[i + 1]) if text[j] == "," and hidden[j])
-            yield from fault("condition", "negated", i + 2, comma - 1, f"!({span(i + 2, comma - 1)})")
+        if i in ends:
+            yield from fault("condition", "negated", i + 2, ends[i] - 1, f"!({span(i + 2, ends[i] - 1)})")
         if braces and t == "?":
             yield from fault("condition", "always false", i, i, "&& 0 ?")
             yield from fault("condition", "always true", i, i, "|| 1 ?")

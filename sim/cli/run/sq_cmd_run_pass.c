@@ -25,11 +25,9 @@ enum { CONFIG_MAX_NBYTES = 16 << 20 };
 static enum sq_status config_of_gguf(const char *path, json_t **config, struct sq_error *err)
 {
     struct sq_model_config checked;
-    struct sq_gguf g;
+    SQ_CLOSED(sq_gguf_close) struct sq_gguf g = {0};
     SQ_TRY(sq_gguf_open(&g, path, err));
-    const enum sq_status status = sq_gguf_model_json(&g, path, config, &checked, err);
-    sq_gguf_close(&g);
-    return status;
+    return sq_gguf_model_json(&g, sq_path_tail(path), config, &checked, err);
 }
 
 static const char *model_path(const struct sq_run_request *in)
