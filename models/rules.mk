@@ -12,13 +12,13 @@ $(BUILD)/libsqmodels.a: $(MODELS_OBJ)
 
 -include $(MODELS_OBJ:.o=.d)
 
-# Kernels. What a debugger knows of their variables would take a quarter of the time of their compilation.
-O3 := -O3 -fno-var-tracking
-FAST := number/sq_codes_gemm number/sq_codes_combine number/sq_codes_dot number/sq_codes_fp scaled/sq_bs_gemm \
+# Kernels. To track variables for a debugger takes a quarter of the time that their compilation takes.
+KERNEL_O3 := -O3 -fno-var-tracking
+KERNELS := number/sq_codes_gemm number/sq_codes_combine number/sq_codes_dot number/sq_codes_fp scaled/sq_bs_gemm \
   scaled/sq_bs_dot scaled/sq_bs_panel scaled/sq_bs_lane scaled/sq_bs_plain number/sq_gemm_values number/sq_dot \
   sp24/sq_sp24 gqsa/sq_gqsa spqt/sq_spqt_gemm spqr/sq_spqr_gemm gqsa/sq_gqsa_gemm
-$(FAST:%=$(BUILD)/obj/models/%.o): CFLAGS_ALL += $(O3)
-# Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
-NO_TRAP := number/sq_grid number/sq_codes scaled/sq_bs_mx scaled/sq_bs_nv scaled/sq_bs_sq scaled/sq_bs_table_rows \
+$(KERNELS:%=$(BUILD)/obj/models/%.o): CFLAGS_ALL += $(KERNEL_O3)
+# With -fno-trapping-math values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
+KERNELS_NO_TRAP := number/sq_grid number/sq_codes scaled/sq_bs_mx scaled/sq_bs_nv scaled/sq_bs_sq scaled/sq_bs_table_rows \
   spqr/sq_spqr_errors quant/sq_column_loop quant/sq_calibration quant/sq_smooth quant/sq_algorithm2
-$(NO_TRAP:%=$(BUILD)/obj/models/%.o): CFLAGS_ALL += $(O3) -fno-trapping-math
+$(KERNELS_NO_TRAP:%=$(BUILD)/obj/models/%.o): CFLAGS_ALL += $(KERNEL_O3) -fno-trapping-math

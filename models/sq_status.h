@@ -7,6 +7,8 @@
 // never prints, never exits and keeps no globals: only the programs in sim/ do.
 #pragma once
 
+#include <stddef.h>
+
 // Grouped by tens: 1x argument, 2x stored format, 3x range, 4x resource, 5x I/O, 9x internal.
 enum sq_status {
     SQ_OK = 0,

@@ -20,8 +20,7 @@ unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i)
     return i < length / 2 ? nibbles[i] & 15u : nibbles[i - length / 2] >> 4;
 }
 
-// Code i of 32 nibbles; with the fifth bits of `high`, which is NULL without them.
-static unsigned code_at(const uint8_t *nibbles, const uint8_t *high, unsigned i)
+unsigned sq_ggml_code(const uint8_t *nibbles, const uint8_t *high, unsigned i)
 {
     const unsigned low = sq_ggml_nibble(nibbles, LEN, i);
     return high ? low | ((unsigned)high[i / 8] >> i % 8 & 1u) << 4 : low;
@@ -40,14 +39,14 @@ void sq_ggml_q4_0(const uint8_t *in, float *v)
 {
     const float d = half_at(in);
     for (unsigned i = 0; i < LEN; i++)
-        v[i] = d * (float)((int)code_at(in + 2, NULL, i) - 8);
+        v[i] = d * (float)((int)sq_ggml_code(in + 2, NULL, i) - 8);
 }
 
 void sq_ggml_q4_1(const uint8_t *in, float *v)
 {
     const float d = half_at(in), m = half_at(in + 2);
     for (unsigned i = 0; i < LEN; i++) {
-        const float product = d * (float)code_at(in + 4, NULL, i);
+        const float product = d * (float)sq_ggml_code(in + 4, NULL, i);
         v[i] = product + m;
     }
 }
@@ -56,14 +55,14 @@ void sq_ggml_q5_0(const uint8_t *in, float *v)
 {
     const float d = half_at(in);
     for (unsigned i = 0; i < LEN; i++)
-        v[i] = d * (float)((int)code_at(in + 6, in + 2, i) - 16);
+        v[i] = d * (float)((int)sq_ggml_code(in + 6, in + 2, i) - 16);
 }
 
 void sq_ggml_q5_1(const uint8_t *in, float *v)
 {
     const float d = half_at(in), m = half_at(in + 2);
     for (unsigned i = 0; i < LEN; i++) {
-        const float product = d * (float)code_at(in + 8, in + 4, i);
+        const float product = d * (float)sq_ggml_code(in + 8, in + 4, i);
         v[i] = product + m;
     }
 }

@@ -63,3 +63,5 @@ sq_ggml_decode sq_ggml_mxfp4, sq_ggml_nvfp4;
 
 // Code i of a block whose nibbles are stored half a block apart, the first half in the low bits.
 unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i);
+// Code i of 32 nibbles, stored so; with the fifth bits of `high`, which is NULL without them.
+unsigned sq_ggml_code(const uint8_t *nibbles, const uint8_t *high, unsigned i);

@@ -120,7 +120,8 @@ enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct s
     SQ_FREED float *weight_of = malloc(f->k * sizeof *weight_of);
     SQ_NEED(weight_of, err, "%zu x %zu weights", c->n, c->k);
     sq_score_weights(f, options->score, weight_of);
-    struct job p = {c, c->k / c->group, options->is_lazy, weight_of};
+    struct job p = {
+        .c = c, .n_groups = c->k / c->group, .is_lazy = options->is_lazy, .weight_of = weight_of};
     const struct sq_column_loop loop = {.factor = f,
                                         .n = c->n,
                                         .block = block,

@@ -4,21 +4,26 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/number/sq_bits.h"
 #include "models/number/sq_fp.h"
 #include "sim/format/sq_format_ops.h"
 
-// A description of integers. The rule of scales is that of who wrote the codes, as far as one is known: here nothing is encoded.
+// A description of integers. Its rule of scales is the usual one for such a grid: nothing is encoded by it here.
 static const struct sq_format_ops *described(const struct sq_adopted *a)
 {
-    const struct sq_format_ops *f;
+    const unsigned half = 1u << (a->bits - 1);
+    const struct {
+        const char *name, *grid, *rule, *zero;
+        unsigned by;
+    } kind[] = {[SQ_ADOPTED_ZERO] = {"zero_", "uint", "range / ", ", zero: int", 2 * half - 1},
+                [SQ_ADOPTED_OFFSET] = {"", "offset", "max / -", "", half},
+                [SQ_ADOPTED_INT] = {"", "int", "amax / ", "", half - 1}},
+      k = kind[a->grid];
     const char *const scale = a->scale_dtype == SQ_F16    ? "f16"
                               : a->scale_dtype == SQ_BF16 ? "bf16"
                                                           : "f32";
-    const bool is_offset = strcmp(a->grid, "offset") == 0;
-    const unsigned half = 1u << (a->bits - 1);
+    const struct sq_format_ops *f;
     char text[320];
     const int n = snprintf(text, sizeof text,
                            "name: int%u_%sg%zu_%s\n"
@@ -26,15 +31,8 @@ static const struct sq_format_ops *described(const struct sq_adopted *a)
                            "blocks: [{length: %zu, scale: %s, rule: %s%u%s}]\n"
                            "tensor_scale: none\n"
                            "operands: weights\n",
-                           a->bits, a->has_zero ? "zero_" : "", a->group, scale, a->bits, a->bits,
-                           a->grid, a->group, scale,
-                           a->has_zero ? "range / "
-                           : is_offset ? "max / -"
-                                       : "amax / ",
-                           a->has_zero ? 2 * half - 1
-                           : is_offset ? half
-                                       : half - 1,
-                           a->has_zero ? ", zero: int" : "");
+                           a->bits, k.name, a->group, scale, a->bits, a->bits, k.grid, a->group,
+                           scale, k.rule, k.by, k.zero);
     return sq_format_described(text, (size_t)n, "integers", &f, NULL) == SQ_OK ? f : NULL;
 }
 
@@ -122,7 +120,7 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     pack(a, row_nbytes, stream);
     if (a->grid)
         put_scales(a, scales);
-    if (a->has_zero) {
+    if (a->grid == SQ_ADOPTED_ZERO) {
         for (size_t i = 0; i < a->n * groups; i++)
             sq_bits_put(zeros + i / groups * zero_nbytes, i % groups, a->bits, (int8_t)a->zero[i]);
         part[n_parts++] = (struct sq_tensor){.name = names->zero,

@@ -16,6 +16,14 @@ enum sq_adopted_scale {
     SQ_ADOPTED_E8M0,     //
 };
 
+// Integers that no format of sq_formats has: a description of them is made (SPEC Q.9).
+enum sq_adopted_grid {
+    SQ_ADOPTED_BUILT_IN, // others
+    SQ_ADOPTED_ZERO,     // unsigned, less a zero point of as many bits
+    SQ_ADOPTED_OFFSET,   // unsigned, less 2^(bits - 1)
+    SQ_ADOPTED_INT,      // two's complement without its lowest pattern
+};
+
 // What the other program makes of activations.
 enum sq_adopted_act {
     SQ_ADOPTED_ACT_NONE,    // they stay as they are
@@ -35,11 +43,8 @@ struct sq_adopted {
     size_t group;       // columns that share a scale
     bool has_row_scale; // a row has one, however long it is; group = k
     enum sq_adopted_scale scale_type;
-    // Integers that no format of sq_formats has: a description (SPEC Q.9) is made, with this word for their grid, "uint",
-    // "offset" or "int", and for scales of this type. NULL: none.
-    const char *grid;
-    bool has_zero; // a zero point of as many bits is taken from the codes, which are "uint"
-    enum sq_dtype scale_dtype; // SQ_F16, SQ_BF16 or SQ_F32
+    enum sq_adopted_grid grid; // integers that are described
+    enum sq_dtype scale_dtype; // of these: SQ_F16, SQ_BF16 or SQ_F32
     bool has_global;
     enum sq_adopted_act act;
     unsigned act_bits;
@@ -49,7 +54,7 @@ struct sq_adopted {
     const uint8_t *code;       // [n][k], a byte each
     const float *scale;        // [n][k / group], SQ_ADOPTED_BINARY32
     const uint8_t *scale_code; // [n][k / group], the others
-    const uint8_t *zero;       // [n][k / group], where has_zero
+    const uint8_t *zero;       // [n][k / group], of SQ_ADOPTED_ZERO
     float global;              // where has_global
 };
 

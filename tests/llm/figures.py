@@ -11,7 +11,7 @@ import json, math, random, re, subprocess, sys
 # ---- what a text says: every share, and every number of three digits with a point, is one of the JSON in some unit --------------
 def numbers(o):
     return [x for v in (o.values() if isinstance(o, dict) else o) for x in numbers(v)] if isinstance(o, (dict, list)) else [o] if type(o) in (int, float) else []
-# But for these, which stand in texts alone: a clock, shares and watts of a layer, joules of a part by products, rates and shares of a server.
+# These stand in texts alone: a clock, shares and watts of a layer, joules of a part by products, rates and shares of a server.
 TEXT_ALONE = r"^#.*|[\d.]+ GHz|busy [\d.]+ %|^  (W|EDP).*|[\d.]+%$|^  [A-Za-z ]+ [\d.]+ +\d+\.\d{3}($|(?=   .*%))|[\d.]+ prompt tokens/s"
 def unsaid(text, objects):
     """The first number that no unit makes one of `objects`, with its line."""
@@ -22,7 +22,7 @@ def unsaid(text, objects):
             digits = len(m[1].replace(".", "").lstrip("0"))
             if (digits > 2 or line[m.end():m.end() + 2] == " %") and not any(abs(x - v * unit) <= last + 1e-5 * x for v, unit in have if digits > 2 or unit == 100):
                 return f"{m[0]} in: {line}"
-    return None
+    return None if re.search(r"\d\.\d", text) else "no number"
 if sys.argv[1] == "said":
     lost = unsaid(open(sys.argv[2]).read(), [json.loads(line) for line in open(sys.argv[3])])
     sys.exit(lost and f"# {lost}")

@@ -121,10 +121,8 @@ static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
                "operand = act needs encoded activations of 4 to 8 bits");
     SQ_FAIL_IF(r->operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r), err, SQ_ERR_ARG,
                "operand = weights: %s encodes activations", r->format->name);
-    if (is_act) {
+    if (is_act)
         r->algorithm = SQ_ALGORITHM_RTN;
-        r->algorithm = SQ_ALGORITHM_RTN;
-    }
     SQ_FAIL_IF(sq_grid_recipe(r)->rotation && r->algorithm == SQ_ALGORITHM_GPTQ, err, SQ_ERR_ARG,
                "rotate needs --algorithm rtn, or --operand act");
     return SQ_OK;
@@ -554,8 +552,7 @@ static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
     if (is_act)
         r->act = (struct sq_grid){SQ_GRID_DENSE, 0, a->act_bits};
     return !variant_of(r)->mixes_weights && !variant_of(r)->mixes_act && a->is_integer &&
-           !a->has_zero && !a->has_global && a->scale_type == SQ_ADOPTED_BINARY32 &&
-           a->act != SQ_ADOPTED_ACT_LIKE;
+           !a->has_global && a->scale_type == SQ_ADOPTED_BINARY32 && a->act != SQ_ADOPTED_ACT_LIKE;
 }
 
 static bool kind(const struct sq_recipe *r, struct sq_adopted *a)

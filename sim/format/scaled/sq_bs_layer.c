@@ -536,7 +536,7 @@ static bool takes(const struct sq_adopted *a, struct sq_recipe *r)
             return false;
     return (f.kind == SQ_BS_MX || f.kind == SQ_BS_NV) && !a->is_integer &&
            f.element == a->element && f.block == a->group && a->bits == sq_bs_code_bits(&f) &&
-           !a->has_zero && a->act != SQ_ADOPTED_ACT_INTEGER &&
+           a->act != SQ_ADOPTED_ACT_INTEGER &&
            a->scale_type == (sq_bs_is_e8m0(&f) ? SQ_ADOPTED_E8M0 : SQ_ADOPTED_E4M3) &&
            a->has_global == sq_bs_has_global(&f, 0) && (a->has_global || a->act_global == 0);
 }

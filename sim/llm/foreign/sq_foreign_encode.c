@@ -68,7 +68,10 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                                                              : SQ_F8_E8M0
                                 : l->scale ? l->scale->dtype
                                            : SQ_F32;
-    const bool is_block = is_ggml && is_integer; // Q4_0, Q5_0, Q8_0
+    const enum sq_adopted_grid grid = l->zero                    ? SQ_ADOPTED_ZERO
+                                      : !(is_ggml && is_integer) ? SQ_ADOPTED_BUILT_IN
+                                      : l->is_signed             ? SQ_ADOPTED_INT
+                                                                 : SQ_ADOPTED_OFFSET;
     bool is_lowest = false;
     *why = l->code == SQ_FOREIGN_TABLE   ? "its values are a table of floats"
            : l->order                    ? "its columns are in groups by g_idx, not by their place"
@@ -78,7 +81,7 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                                             : NULL;
     if (*why)
         return SQ_OK;
-    if (is_integer && !l->zero && !(is_block && !l->is_signed))
+    if (is_integer && (grid == SQ_ADOPTED_BUILT_IN || grid == SQ_ADOPTED_INT))
         SQ_TRY(has_lowest(l, &is_lowest, err));
     if (is_lowest && l->bits == 8) {
         *why = "a code is -128, and integers of 8 bits are -127..127 here";
@@ -99,11 +102,7 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                       : scale == SQ_F8_E4M3                   ? SQ_ADOPTED_E4M3
                       : scale == SQ_U8 || scale == SQ_F8_E8M0 ? SQ_ADOPTED_E8M0
                                                               : SQ_ADOPTED_BINARY32,
-        .grid = l->zero        ? "uint"
-                : !is_block    ? NULL
-                : l->is_signed ? "int"
-                               : "offset",
-        .has_zero = l->zero != NULL,
+        .grid = grid,
         .scale_dtype = scale == SQ_F16 || scale == SQ_BF16 ? scale : SQ_F32,
         .has_global = l->has_global,
         .act = l->act,
@@ -134,7 +133,7 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
 {
     const size_t groups = a->k / a->group;
     const unsigned middle = 1u << (l->bits - 1);
-    const bool is_unsigned = a->grid && strcmp(a->grid, "int") != 0;
+    const bool is_unsigned = a->grid == SQ_ADOPTED_ZERO || a->grid == SQ_ADOPTED_OFFSET;
     for (size_t row = 0; row < l->n; row++) {
         sq_foreign_codes(l, row, code + row * l->k);
         for (size_t j = 0; is_unsigned && j < l->k; j++)
@@ -144,7 +143,7 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
             const size_t place = sq_foreign_scale_place(l, row, of);
             const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
             int exponent;
-            if (a->has_zero)
+            if (a->grid == SQ_ADOPTED_ZERO)
                 zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
             if (a->scale_type == SQ_ADOPTED_BINARY32)
                 scale[at] = sq_foreign_scale(l, row, of);

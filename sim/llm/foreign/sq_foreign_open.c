@@ -688,7 +688,7 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
                                    .act = act ? SQ_ADOPTED_ACT_LIKE : SQ_ADOPTED_ACT_NONE,
                                    .used = {t, global ? global : act, global ? act : NULL}};
     if (!is_nvfp4 && (global || act))
-        return wrong(global ? global : act, err, "none beside blocks of another type than NVFP4");
+        return wrong(global ? global : act, err, "none beside %s", type[t->dtype].what);
     if (global)
         SQ_TRY(one_number(&o, global, &l->global));
     return act ? one_number(&o, act, &l->act_global) : SQ_OK;

@@ -9,8 +9,9 @@ void sq_foreign_codes(const struct sq_foreign_layer *l, size_t row, uint8_t *cod
 // The zero point of an unsigned code.
 unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t group);
 size_t sq_foreign_groups(const struct sq_foreign_layer *l);
-// A scale that is a number, without the one above it, and its place in the tensor of scales, if there is one.
+// A scale, where it is a number; without the scale above it.
 float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group);
+// Its place in the tensor of scales, which blocks of GGUF have none of.
 size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size_t group);
 // The code of a scale, where it is one.
 uint8_t sq_foreign_scale_byte(const struct sq_foreign_layer *l, size_t row, size_t group);

@@ -76,9 +76,9 @@ static unsigned ggml_code(const struct sq_foreign_layer *l, size_t row, size_t c
     case SQ_Q8_0:
         return block[2 + i];
     case SQ_Q4_0:
-        return sq_ggml_nibble(block + 2, 32, i);
+        return sq_ggml_code(block + 2, NULL, i);
     case SQ_Q5_0:
-        return sq_ggml_nibble(block + 6, 32, i) | (block[2 + i / 8] >> i % 8 & 1u) << 4;
+        return sq_ggml_code(block + 6, block + 2, i);
     case SQ_NVFP4:
         return sq_ggml_nibble(block + 4 + i / 16 * 8, 16, i % 16);
     default:
@@ -168,7 +168,7 @@ size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size
 float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group)
 {
     const size_t at = sq_foreign_scale_place(l, row, group);
-    if (l->layout == SQ_FOREIGN_GGML) { // of integers
+    if (l->layout == SQ_FOREIGN_GGML) { // of Q4_0, Q5_0, Q8_0
         const uint8_t *block = block_at(l, row, group);
         return sq_f16_to_f32((uint16_t)(block[0] | block[1] << 8));
     }
@@ -202,13 +202,14 @@ static float value_of(const struct sq_foreign_layer *l, size_t row, size_t group
 // A row of blocks, as llama.cpp computes them, times what is above them.
 static void read_blocks(const struct sq_foreign_layer *l, size_t row, float *v)
 {
+    static sq_ggml_decode *const decode[SQ_DTYPE_END] = {[SQ_Q4_0] = sq_ggml_q4_0,
+                                                         [SQ_Q5_0] = sq_ggml_q5_0,
+                                                         [SQ_Q8_0] = sq_ggml_q8_0,
+                                                         [SQ_MXFP4] = sq_ggml_mxfp4,
+                                                         [SQ_NVFP4] = sq_ggml_nvfp4};
     const size_t length = sq_dtype_block_length(l->used[0]->dtype);
-    for (size_t b = 0; b < l->k / length; b++) {
-        if (length == 32)
-            sq_ggml_mxfp4(block_at(l, row, b), v + b * length);
-        else
-            sq_ggml_nvfp4(block_at(l, row, b), v + b * length);
-    }
+    for (size_t b = 0; b < l->k / length; b++)
+        decode[l->used[0]->dtype](block_at(l, row, b), v + b * length);
     for (size_t j = 0; l->has_global && j < l->k; j++)
         v[j] *= l->global;
 }
@@ -233,7 +234,7 @@ enum sq_status sq_foreign_read(const struct sq_foreign_layer *l, size_t first, s
     for (size_t row = first; row < end; row++) {
         float *v = out + (row - first) * l->k;
         size_t j = 0;
-        if (l->layout == SQ_FOREIGN_GGML && l->code == SQ_FOREIGN_ELEMENT)
+        if (l->layout == SQ_FOREIGN_GGML)
             read_blocks(l, row, v);
         else
             read_codes(l, row, scale, v);

@@ -694,7 +694,6 @@ SQ_TEST(tensors_without_a_place)
     model_free(m);
 }
 
-// A file of tensors whose names say that the others are no whole weights.
 // quant_algo of modelopt, where it says a type: bits of weights, of activations (0: they stay), columns of a scale.
 SQ_TEST(words_of_modelopt)
 {
@@ -709,15 +708,17 @@ SQ_TEST(words_of_modelopt)
         struct sq_foreign_scheme s;
         json_t *config = json_pack("{s:s, s:s}", "quant_method", "modelopt", "quant_algo", word);
         const struct sq_foreign f = {.config = config};
-        assert_int_equal(sq_foreign_scheme(&f, "a", &s, NULL), SQ_OK);
+        assert_ok(sq_foreign_scheme(&f, "a", &s, NULL));
         const bool is_float = strstr(word, "FP"), is_act = act > 0;
         if (s.bits != bits || s.group != group || s.is_float != is_float || s.is_act != is_act ||
             s.is_weights_only == is_act || (is_act && s.act_bits != act))
             fail_msg("%s: %u bits, activations %u", word, s.bits, s.act_bits);
         json_decref(config);
     }
+    assert_string_equal(at, "");
 }
 
+// A file of tensors whose names say that the others are no whole weights.
 SQ_TEST(bags_of_quantized_weights)
 {
     static const char *const bad[] = {"w.weight_scale",  "w.weight_scale_inv", "w.scales",

@@ -329,7 +329,9 @@ static void check_front(const char *text, const char *head, unsigned v[POINTS][3
     for (unsigned i = 0, k; i < POINTS; i++, n += k == POINTS)
         for (k = 0; k < POINTS && !beats(v[k], v[i], x); k++)
             ;
-    const char *line = strchr(strstr(text, head) + strlen(head), '\n') + 1;
+    const char *line = strstr(text, head);
+    assert_non_null(line);
+    line = strchr(line + strlen(head), '\n') + 1;
     for (; *line != '\n'; line = strchr(line, '\n') + 1, n--) {
         assert_int_equal(sscanf(line, "%u %u", &of[0], &of[x]), 2);
         for (unsigned k = 0; k < POINTS; k++)

@@ -1056,7 +1056,7 @@ def values(_program, _where, *files):
         with open(path) as f:
             text = f.read()
         form = Format(text)
-        if not re.search(r":\s*\[[^]]*\d", text[text.index("grids"):text.index("blocks")]):
+        if not re.search(r":\s*\[[^]]*\d", text[text.index("grids:"):text.index("\nblocks:")]):
             continue
         want, got = defined(form.name), [g.given for g in form.grids]
         if len(got) != len(want) or any(len(g) != len(w) or any(abs((x or 0) - (y or 0)) > 1 / 512 or (x is None) != (y is None) for x, y in zip(g, w)) for g, w in zip(got, want)):

@@ -212,7 +212,7 @@ SQ_TEST(weights_a_cycle_of_every_kind)
 {
     static const struct sq_area_unit array = {.is_array = true, .weights = 7};
     static const struct sq_area_source source = {.weights = 9};
-    static const double want[] = {1, 1, 8, 8, 2, 32, 32, 32, 32, 32. / 5, 32, 35, 9};
+    static const double want[SQ_N_AREA_KINDS] = {1, 1, 8, 8, 2, 32, 32, 32, 32, 32. / 5, 32, 35, 9};
     struct sq_area_item item = {
         .config =
             {.rows = 3, .cols = 5, .low_lanes = 8, .high_lanes = 2, .bank = 32, .high_per_bank = 9},
