@@ -323,6 +323,16 @@ static enum sq_status digest_tool(const char *tool, const char *package, char te
     return SQ_OK;
 }
 
+// The program that the Perl script verilator starts says the same version in a twentieth of the script's time.
+static enum sq_status digest_verilator(char text[256], struct sq_digest *digest,
+                                       struct sq_error *err)
+{
+    const char *named = sq_process_tool("VERILATOR", NULL);
+    if (named || digest_tool("verilator_bin", "verilator", text, digest, NULL) != SQ_OK)
+        return digest_tool(named ? named : "verilator", "verilator", text, digest, err);
+    return SQ_OK;
+}
+
 // ---- building -------------------------------------------------------------------------------
 
 enum { MAX_ARGUMENTS = 512 };
@@ -549,8 +559,7 @@ static enum sq_status digest_job(struct job *j, const struct sq_rtl_point *point
 {
     char yosys_version[256];
     *digest = (struct sq_digest){0};
-    SQ_TRY(digest_tool(sq_process_tool("VERILATOR", "verilator"), "verilator", j->verilator_version,
-                       digest, err));
+    SQ_TRY(digest_verilator(j->verilator_version, digest, err));
     if (has_netlist(point))
         SQ_TRY(digest_tool(sq_process_tool("YOSYS", "yosys"), "yosys", yosys_version, digest, err));
     SQ_TRY(digest_sources(j->home, digest, err));
