@@ -54,7 +54,9 @@ CLOSES += [("run", "energy_parts", of(f"energy_{e}_pj"), each("energy_parts", f"
 CLOSES += [("run", "edp_low_js", of(f"edp_{e}_js"), lambda o, e=e: o[f"energy_{e}_pj"] * 1e-12 * (o["seconds"] if "seconds" in o else o["tokens"] / o["tokens_per_second"]), 1e-9) for e in ("low", "high")]
 CLOSES += [("run", "idle", lambda o: 1 if o["share"] is not None else 0,
             lambda o: sum(o[k] or 0 for k in ("share", "rows", "refresh", "turns", "held", "idle")), 5e-3),
-           ("run", "tokens_per_second", lambda o: o.get("tokens", o.get("new_tokens", 0)),
+           ("run", "pe_mm2", lambda o: o["mm2"] or 0, lambda o: sum(o[f"{k}_mm2"] or 0 for k in ("pe", "line", "sram", "output", "second", "vector", "attend", "encoder", "dma", "rest")), 1e-9),
+           ("run", "linear_ms", of("ms"), lambda o: sum(o[f"{k}_ms"] or 0 for k in ("linear", "head", "attention", "vector", "memory", "encode")), 1e-9),
+           ("run", "tokens_per_second", lambda o: o.get("tokens", o.get("new_tokens", int("rows_used" in o))),
             lambda o: o["tokens_per_second"] * (o["ms"] / 1e3 if "ms" in o else o["seconds"]), 1e-9),
            ("generate", "wait", of("cycles"), lambda o: o["busy"] + o["wait"] + o["blocked"], 0),
            ("area", "cells", of("n_cells"), values("cells"), 0),
@@ -293,6 +295,10 @@ def others():
     for phase in (("prefill", "--seq", 70), ("prefill", "--seq", 30, "--context", 50)):
         said("run", "model.json", "--machine", "m.yaml", "--phase", *phase, "--format", "mxfp4", "--chips", 1)
     run("generate", "--prompt", "The ", "--tokens", 2, "--on", "chip")
+    context = draw.randint(1, 99)
+    token = ("run", "--machine", "token.yaml", "--phase", "decode", "--context", context, "--format", "nvfp4")
+    rows, _ = said(*token, "--and", "dense", "--fair", "none")
+    check("token: a row has the time of the program", rows[0]["ms"], run(*token)[1]["ms"], 1e-9, str(context))
     some = draw.choice(("nvfp4", "sq_b", "sq_a_static --variant tied", "dense --weight-bits 5 --group 64", "mxplus")).split()
     run("quantize", "--algorithm", "rtn", "--calib-sequences", 1, "--format", *some, "-o", "w.st")
     run("inspect", "w.st")

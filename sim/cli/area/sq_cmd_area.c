@@ -26,7 +26,7 @@ struct arguments {
     struct sq_cli_core core;
     struct sq_cli_tools tools;
     struct sq_area_files files;
-    struct sq_area_chip chip;
+    struct sq_area_chip_wanted chip;
     struct sq_cli_wires wires;
     size_t n_blocks;
     struct sq_area_item block[MAX_BLOCKS]; // kind and unit
@@ -497,7 +497,7 @@ int sq_cmd_area(int argc, char **argv)
     free(table.row);
     sq_area_files_free(&in.files);
     sq_cli_wires_free(&in.wires);
-    sq_synth_macros_free(in.chip.memory);
+    sq_area_chip_free(&in.chip.chip);
     free(table.command);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("area", &err);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "sim/cli/sq_cli_row.h"
-#include "sim/synth/sq_area_block.h"
+#include "sim/synth/sq_area_chip.h"
 
 struct sq_area_row {
     struct sq_area_item block;
@@ -44,15 +44,14 @@ void sq_area_files_free(struct sq_area_files *f);
 
 // ---- a chip (sq_cmd_area_chip.c) ----------------------------------------------------------------
 
-struct sq_area_chip {
+struct sq_area_chip_wanted {
     const char *machine, *format; // NULL: sim/machines/chip.yaml, dense
     const char *sram;             // folder of Liberty files of memories; NULL: flip-flops
-    struct sq_area_unit unit;
-    struct sq_synth_macro memory[SQ_SYNTH_MACROS];
+    struct sq_area_chip chip;
 };
-// Makes *item the unit of this chip, which must outlive it. SQ_ERR_ARG: the machine is no chip, its buffers are
+// Makes *item the row of this chip, which must outlive it. SQ_ERR_ARG: the machine is no chip, its buffers are
 // too large to be flip-flops; SQ_ERR_UNSUPPORTED: the chip does not run the format.
-enum sq_status sq_area_chip_find(struct sq_area_chip *chip, struct sq_area_item *item,
+enum sq_status sq_area_chip_find(struct sq_area_chip_wanted *wanted, struct sq_area_item *item,
                                  struct sq_error *err);
 
 // --svg, --def (sq_cmd_area_svg.c): the row, which has placed wires, drawn into a file and written into one; either may be NULL.

@@ -128,20 +128,6 @@ static json_t *parts_json(const struct sq_area_table *t, const struct sq_area_ro
     return parts;
 }
 
-// The unit of part `i` of a chip, with its area and its longest path; the part after its last one, as parts stand by name.
-static size_t next_unit(const struct sq_synth_result *r, size_t i, struct sq_synth_part *unit)
-{
-    const char *const name = r->part[i].name;
-    const size_t n = strcspn(name, "/");
-    *unit = (struct sq_synth_part){.path_ns = NAN};
-    memcpy(unit->name, name, n);
-    for (; i < r->n_parts && strncmp(r->part[i].name, name, n + 1) == 0; i++) {
-        unit->area += r->part[i].area;
-        unit->path_ns = fmax(unit->path_ns, r->part[i].path_ns); // of a number and NAN the number
-    }
-    return i;
-}
-
 // Memories of a library in a chip, and the bits of each.
 static unsigned n_macros(const struct sq_area_row *row)
 {
@@ -163,7 +149,7 @@ static json_t *units_json(const struct sq_synth_result *r)
     json_t *units = json_object();
     struct sq_synth_part unit;
     for (size_t i = 0; i < r->n_parts;) {
-        i = next_unit(r, i, &unit);
+        i = sq_area_chip_unit(r, i, &unit);
         const struct sq_cli_column row[] = {
             SQ_KEYS("um2", unit.area), SQ_KEY_IF(!isnan(unit.path_ns), "path_ns", unit.path_ns),
             SQ_COLUMNS_END};
@@ -315,7 +301,7 @@ static void print_chip(FILE *out, const struct sq_area_row *row)
     fprintf(out, "\nUnits of %s; the path is the longest that ends in one of them:\n",
             row->synth.top);
     for (size_t i = 0; i < r->n_parts;) {
-        i = next_unit(r, i, &unit);
+        i = sq_area_chip_unit(r, i, &unit);
         put_part(&units, "unit", &unit, r);
     }
     if (n_macros(row) > 0)

@@ -27,8 +27,11 @@ enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machi
     SQ_CLOSED(sq_synth_close) struct sq_synth synth = {0};
     SQ_TRY(sq_cost_check(&in->recipe, err));
     *fair = (struct sq_run_fair){.liberty = ""};
-    if (in->fair != SQ_FAIR_AREA)
-        return sq_fair_machine(in->fair, NULL, &in->recipe, 0, machine, &fair->pe, err);
+    const bool is_kept =
+        in->n_and > 0 && sq_machine_has_token(machine); // a row of the chip as it is
+    if (in->fair != SQ_FAIR_AREA || is_kept)
+        return sq_fair_machine(is_kept ? SQ_FAIR_NONE : in->fair, NULL, &in->recipe, 0, machine,
+                               &fair->pe, err);
     SQ_TRY(sq_cli_synth_open(&synth, in->liberty, err));
     sq_cli_synth_show(&synth, "run");
     synth.is_wireless = in->is_wireless;

@@ -30,7 +30,7 @@ static enum sq_status config_of_gguf(const char *path, json_t **config, struct s
     return sq_gguf_model_json(&g, sq_path_tail(path), config, &checked, err);
 }
 
-static const char *model_path(const struct sq_run_request *in)
+const char *sq_run_model_path(const struct sq_run_request *in)
 {
     return sq_cli_model(in->model ? sq_cli_found(in->model, SQ_HOME_CONFIG) : NULL);
 }
@@ -40,7 +40,7 @@ static enum sq_status read_config(struct sq_run_one *r, struct sq_error *err)
     const char *given = r->request->model;
     if (given)
         SQ_TRY(sq_cli_check_found("MODEL", given, SQ_HOME_CONFIG, err));
-    const char *path = model_path(r->request);
+    const char *path = sq_run_model_path(r->request);
     const char *end = strrchr(path, '.');
     struct stat st;
     char inside[4200];
@@ -427,7 +427,7 @@ enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err
     enum sq_status status = sq_run_one_open(in, &r, err);
     const bool is_token = status == SQ_OK && sq_machine_has_token(&r.machine);
     if (is_token)
-        status = sq_run_token(&r, model_path(in), err);
+        status = sq_run_token(&r, sq_run_model_path(in), err);
     else
         SQ_THEN(status, sq_run_one_time(&r, err));
     if (status == SQ_OK && !is_token)

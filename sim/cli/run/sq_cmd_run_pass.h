@@ -18,6 +18,7 @@ struct sq_run_one {
     // In rows: "own" PEs of the format, the "second" array, or "none" that RTL has; NULL: on the machine's multipliers.
     const char *attention_on, *head_on;
     double first_s;      // to the first token
+    double encode_s;     // of a row of a chip that computes a token by itself: its encoders
     double seconds_host; // planning and timing
 };
 
@@ -36,3 +37,10 @@ const struct sq_recipe *sq_run_head(const struct sq_run_one *one);
 enum sq_status sq_run_token_check(const struct sq_run_request *request,
                                   const struct sq_machine *machine, struct sq_error *err);
 enum sq_status sq_run_token(const struct sq_run_one *one, const char *path, struct sq_error *err);
+// The same as a row: the seconds of its parts go to one->result. synth: the silicon is that of the chip's own netlist, by unit, and the
+// machine gets its clock but with --machine-clock; NULL: *silicon stays as it is. Errors of sq_area_chip_make, sq_synth_area.
+enum sq_status sq_run_token_row(struct sq_run_one *one, const char *path,
+                                const struct sq_synth *synth, struct sq_fair_silicon *silicon,
+                                struct sq_error *err);
+// Where the request's model is.
+const char *sq_run_model_path(const struct sq_run_request *request);

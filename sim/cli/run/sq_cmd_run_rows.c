@@ -16,6 +16,7 @@ struct rows {
     const struct sq_run_request *request; // with the PEs that rows get
     struct sq_synth synth;
     double sram_um2;  // of a bit; NAN: no memories
+    bool is_token;    // the machine is a chip that computes a token by itself
     json_t *measured; // array of summaries of eval; NULL: none
     json_t *refused;  // array: formats without a row, and why
     struct sq_cli_table table;
@@ -128,6 +129,16 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
         recipe->format->text(recipe, text);
     else
         snprintf(text, sizeof text, "%s", recipe->format->name);
+    // A chip's own units.
+    const bool is_short = !r->table.is_json && !r->is_token;
+    const double own = r->is_token ? 1 : NAN;
+    const struct sq_cli_column units[] = {
+        SQ_COLUMN("attend_mm2", own * s->attend_mm2, "attention", 10, .as = "%.4f",
+                  .is_absent = is_short),
+        SQ_COLUMN("encoder_mm2", own * s->encoder_mm2, "encoder", 8, .as = "%.4f",
+                  .is_absent = is_short),
+        SQ_COLUMN("dma_mm2", own * s->dma_mm2, "DMA", 8, .as = "%.4f", .is_absent = is_short),
+        SQ_KEYS("rest_mm2", own * s->rest_mm2), SQ_COLUMNS_END};
     const struct sq_cli_column row[] = {
         SQ_COLUMN(NULL, text, "format", -30),
         SQ_KEYS("recipe", r->table.is_json ? sq_recipe_json(recipe, SQ_IN_RUN) : NULL),
@@ -159,6 +170,7 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
                 1e-6 * chips * m->cores * second->um2),
         SQ_KEYS("vector_mm2", chips * s->vector_mm2, "vector_ns", s->vector_ns, "vector_clock_ghz",
                 1e-9 * sq_machine_vector_hz(m)),
+        SQ_ROW(units),
         SQ_COLUMN("ms", ms, "ms", 12, .as = "%.4f"),
         SQ_COLUMN("linear_ms", ms_of(x, SQ_PASS_LINEAR, meets), "linear", 10, .as = "%.3f"),
         SQ_COLUMN("head_ms", ms_of(x, SQ_PASS_HEAD, meets), "head", 9, .as = "%.3f"),
@@ -166,9 +178,11 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
                   .as = "%.3f"),
         SQ_COLUMN("vector_ms", ms_of(x, SQ_PASS_VECTOR, meets), "vector", 9, .as = "%.3f"),
         SQ_COLUMN("memory_ms", ms_of(x, SQ_PASS_MEMORY, meets), "memory", 9, .as = "%.3f"),
+        SQ_COLUMN("encode_ms", r->is_token ? 1e3 * one->encode_s : NAN, "encoders", 9, .as = "%.3f",
+                  .is_absent = is_short),
         SQ_COLUMN("compute_ms", meets ? 1e3 * x->compute : NAN, "multiply", 10, .as = "%.3f"),
         SQ_COLUMN("dram_ms", meets ? 1e3 * x->dram : NAN, "DRAM", 10, .as = "%.3f"),
-        SQ_COLUMN("binds", sq_run_binds(x), "bound by", -16),
+        SQ_COLUMN("binds", r->is_token ? NULL : sq_run_binds(x), "bound by", -16),
         SQ_KEYS("rows_used", tokens < m->core.rows ? tokens : m->core.rows),
         SQ_COLUMN("tokens_per_second", 1e3 * tokens / ms, "tokens/s", 12, .as = "%.3f"),
         SQ_COLUMN("ttft_ms", meets ? 1e3 * one->first_s : NAN, "TTFT ms", 12, .as = "%.2f"),
@@ -185,10 +199,8 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
 static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct sq_fair_silicon *s,
                             struct sq_error *err)
 {
-    if (r->request->fair != SQ_FAIR_AREA) {
-        *s = (struct sq_fair_silicon){NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    if (r->request->fair != SQ_FAIR_AREA)
         return SQ_OK;
-    }
     const double period_ns = r->request->period_ns;
     const struct sq_fair_second *const second = &one->fair.second;
     SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, true, s,
@@ -209,10 +221,16 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
                                   struct sq_error *err)
 {
     SQ_CLOSED(sq_run_one_free) struct sq_run_one one = {0};
-    struct sq_fair_silicon silicon;
+    struct sq_fair_silicon silicon = {NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN,
+                                      NAN,  NAN,  NAN, NAN, NAN, NAN, NAN, NAN};
     enum sq_status status = sq_run_one_open(request, &one, err);
-    SQ_THEN(status, price(r, &one, &silicon, err));
-    SQ_THEN(status, sq_run_one_time(&one, err));
+    if (r->is_token) {
+        const struct sq_synth *const synth = request->fair == SQ_FAIR_AREA ? &r->synth : NULL;
+        SQ_THEN(status, sq_run_token_row(&one, sq_run_model_path(request), synth, &silicon, err));
+    } else {
+        SQ_THEN(status, price(r, &one, &silicon, err));
+        SQ_THEN(status, sq_run_one_time(&one, err));
+    }
     sq_cli_progress_end();
     if (status == SQ_OK)
         put(r, &one, &silicon);
@@ -241,6 +259,10 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
 
 static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
 {
+    struct sq_machine machine;
+    r->is_token = r->request->machine &&
+                  sq_machine_load_unclocked(r->request->machine, &machine, NULL) == SQ_OK &&
+                  sq_machine_has_token(&machine);
     r->sram_um2 = NAN;
     if (r->request->fair == SQ_FAIR_AREA)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
@@ -252,12 +274,27 @@ static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
     return r->request->sram_area ? sq_fair_sram(r->request->sram_area, &r->sram_um2, err) : SQ_OK;
 }
 
+static void print_token_head(const struct rows *r, bool is_netlist)
+{
+    printf("formats on the chip as the machine has it, a netlist each; a token by its program; KV "
+           "cache of chip.cache; lm_head in binary32; clock of %s\n",
+           is_netlist ? "the whole netlist" : "the machine, decreed");
+    if (r->request->fair == SQ_FAIR_AREA)
+        printf("mm2: cells and memories of the smallest netlist of `sqsim area --block top`; DMA: "
+               "with ring, sequencer and registers; delays: %s\n",
+               sq_cli_synth_wires(&r->synth));
+    else
+        printf("mm2: not priced without --fair area\n");
+}
+
 static void print_head(const struct rows *r)
 {
     const struct sq_run_request *in = r->request;
-    if (in->is_json)
-        return;
     const bool is_netlist = in->fair == SQ_FAIR_AREA && !in->is_clock_machine;
+    if (!in->is_json && r->is_token)
+        print_token_head(r, is_netlist);
+    if (in->is_json || r->is_token)
+        return;
     printf("formats %s; KV cache %s; lm_head %s; clock of %s\n", sq_fair_texts[in->fair],
            sq_cli_text(in->kv_format), sq_cli_text(in->head_format),
            !is_netlist         ? "the machine, decreed: no netlist was asked"

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // --phase decode of `sqsim run` on a chip with vector and attention unit: the program of a token, descriptor by
 // descriptor, in the cycles of the chip's own counters (sim/llm/chip/sq_token_program.h).
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "sim/block/vector/sq_top_attend.h"
 #include "sim/cli/run/sq_cmd_run_pass.h"
 #include "sim/cli/sq_cli_table.h"
+#include "sim/format/sq_layer_rule.h"
 #include "sim/llm/chip/sq_token_program.h"
 #include "sim/machine/sq_chip_machine.h"
+#include "sim/synth/sq_area_chip.h"
 
 enum sq_status sq_run_token_check(const struct sq_run_request *in, const struct sq_machine *m,
                                   struct sq_error *err)
 {
-    const char *const what = in->phase != SQ_RUN_DECODE             ? "--phase prefill, serve"
-                             : in->n_and > 0                        ? "--and"
-                             : in->fair != SQ_FAIR_NONE             ? "--fair"
-                             : in->energy                           ? "--energy"
-                             : in->pass.batch > 1                   ? "--batch"
-                             : in->pass.chips > 1                   ? "--chips"
-                             : strcmp(in->kv_format, "bf16") != 0   ? "--kv-format"
-                             : strcmp(in->head_format, "bf16") != 0 ? "--head-format"
-                             : m->timed.is_timed                    ? "dram.device"
-                             : !m->chip.has_encoder                 ? "chip.encoder: no"
-                                                                    : NULL;
+    const char *const what = in->phase != SQ_RUN_DECODE                   ? "--phase prefill, serve"
+                             : in->fair != SQ_FAIR_NONE && in->n_and == 0 ? "--fair"
+                             : in->fair == SQ_FAIR_PEAK                   ? "--fair peak"
+                             : in->period_ns > 0                          ? "--period"
+                             : in->wires                                  ? "--wires"
+                             : in->energy                                 ? "--energy"
+                             : in->pass.batch > 1                         ? "--batch"
+                             : in->pass.chips > 1                         ? "--chips"
+                             : strcmp(in->kv_format, "bf16") != 0         ? "--kv-format"
+                             : strcmp(in->head_format, "bf16") != 0       ? "--head-format"
+                             : m->timed.is_timed                          ? "dram.device"
+                             : !m->chip.has_encoder                       ? "chip.encoder: no"
+                                                                          : NULL;
     if (what && sq_machine_has_token(m))
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
@@ -32,9 +38,8 @@ enum sq_status sq_run_token_check(const struct sq_run_request *in, const struct 
     return SQ_OK;
 }
 
-static enum sq_status time_token(const struct sq_run_one *r, struct sq_checkpoint *ck,
-                                 struct sq_token_program *p, struct sq_chip_cost *cost,
-                                 struct sq_error *err)
+static enum sq_status build_token(const struct sq_run_one *r, struct sq_checkpoint *ck,
+                                  struct sq_token_program *p, struct sq_error *err)
 {
     const size_t context = (size_t)r->request->pass.context;
     struct sq_chip_linear chip = {
@@ -49,9 +54,29 @@ static enum sq_status time_token(const struct sq_run_one *r, struct sq_checkpoin
     for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++)
         status = sq_token_layer(b, i, NULL, err);
     SQ_THEN(status, sq_token_end(b, err));
-    SQ_THEN(status, sq_token_time(p, context - 1, cost, err));
     sq_token_builder_free(b);
     return status;
+}
+
+static enum sq_status time_token(const struct sq_run_one *r, struct sq_checkpoint *ck,
+                                 struct sq_token_program *p, struct sq_chip_cost *cost,
+                                 struct sq_error *err)
+{
+    SQ_TRY(build_token(r, ck, p, err));
+    return sq_token_time(p, (size_t)r->request->pass.context - 1, cost, err);
+}
+
+static enum sq_status open_model(const struct sq_run_one *r, const char *path,
+                                 struct sq_checkpoint *ck, struct sq_error *err)
+{
+    const char *const end = strrchr(path, '.');
+    if (end && strcmp(end, ".json") == 0)
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "MODEL = %.80s: need a folder with weights or a GGUF file, whose tensors the "
+            "program of a token is of, with machine %.40s",
+            r->name, r->machine.name);
+    return sq_checkpoint_open(ck, path, err);
 }
 
 static void put(const struct sq_run_one *r, const char *name, const struct sq_chip_cost *c,
@@ -123,15 +148,110 @@ enum sq_status sq_run_token(const struct sq_run_one *r, const char *path, struct
     struct sq_chip_cost cost[SQ_TOKEN_PARTS];
     SQ_CLOSED(sq_token_program_free) struct sq_token_program p = {0};
     SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
-    const char *const end = strrchr(path, '.');
-    if (end && strcmp(end, ".json") == 0)
-        return SQ_FAIL(
-            err, SQ_ERR_UNSUPPORTED,
-            "MODEL = %.80s: need a folder with weights or a GGUF file, whose tensors the "
-            "program of a token is of, with machine %.40s",
-            r->name, r->machine.name);
-    SQ_TRY(sq_checkpoint_open(&ck, path, err));
+    SQ_TRY(open_model(r, path, &ck, err));
     SQ_TRY(time_token(r, &ck, &p, cost, err));
     print(r, &p, cost);
+    return SQ_OK;
+}
+
+// ---- a row ----------------------------------------------------------------------------------
+
+// Where the area of a unit of `area --block top` counts.
+static double *place_of(struct sq_fair_silicon *s, const char *unit)
+{
+    static const struct {
+        const char *unit;
+        size_t at;
+    } places[] = {{"PEs", offsetof(struct sq_fair_silicon, pe_mm2)},
+                  {"decoders", offsetof(struct sq_fair_silicon, line_mm2)},
+                  {"output stage", offsetof(struct sq_fair_silicon, output_mm2)},
+                  {"memories", offsetof(struct sq_fair_silicon, sram_mm2)},
+                  {"vector unit", offsetof(struct sq_fair_silicon, vector_mm2)},
+                  {"attention", offsetof(struct sq_fair_silicon, attend_mm2)},
+                  {"encoder", offsetof(struct sq_fair_silicon, encoder_mm2)},
+                  {"DMA and ring", offsetof(struct sq_fair_silicon, dma_mm2)},
+                  {"control", offsetof(struct sq_fair_silicon, dma_mm2)}};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (strcmp(places[i].unit, unit) == 0)
+            return (double *)(void *)((char *)s + places[i].at);
+    return &s->rest_mm2;
+}
+
+// The chip of these parameters; its one clock is that of all units.
+static enum sq_status price(const struct sq_run_one *r, const unsigned *value,
+                            const struct sq_synth *synth, struct sq_fair_silicon *s,
+                            struct sq_error *err)
+{
+    const struct sq_machine *const m = &r->machine;
+    SQ_CLOSED(sq_area_chip_free) struct sq_area_chip chip;
+    SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
+    struct sq_synth_part unit;
+    SQ_TRY(sq_area_chip_make(&chip, value, m->name,
+                             m->act_nbytes + m->weight_nbytes + m->out_nbytes,
+                             r->request->sram_area, err));
+    const struct sq_synth_block block = sq_area_synth(&chip.item);
+    SQ_TRY(sq_synth_area(synth, &block, &result, err));
+    *s = (struct sq_fair_silicon){.pe_um2 = NAN,
+                                  .line_um2 = NAN,
+                                  .period_ns = result.has_delay ? result.min_period_ns : NAN,
+                                  .vector_ns = NAN};
+    for (size_t i = 0; i < result.n_parts;) {
+        i = sq_area_chip_unit(&result, i, &unit);
+        double *const mm2 = place_of(s, unit.name);
+        *mm2 += 1e-6 * unit.area;
+        s->mm2 += 1e-6 * unit.area;
+        if (mm2 == &s->vector_mm2)
+            s->vector_ns = unit.path_ns;
+    }
+    return SQ_OK;
+}
+
+// Seconds by part of a pass: what the vector unit does in the program is in its part.
+static void take_parts(struct sq_run_one *r, const struct sq_chip_cost *cost)
+{
+    static const enum sq_pass_part of[SQ_TOKEN_PARTS] = {[SQ_TOKEN_EMBED] = SQ_PASS_MEMORY,
+                                                         [SQ_TOKEN_NORM] = SQ_PASS_VECTOR,
+                                                         [SQ_TOKEN_QKV] = SQ_PASS_LINEAR,
+                                                         [SQ_TOKEN_ROTARY] = SQ_PASS_VECTOR,
+                                                         [SQ_TOKEN_ATTENTION] = SQ_PASS_ATTENTION,
+                                                         [SQ_TOKEN_O] = SQ_PASS_LINEAR,
+                                                         [SQ_TOKEN_RESIDUAL] = SQ_PASS_VECTOR,
+                                                         [SQ_TOKEN_GATE_UP] = SQ_PASS_LINEAR,
+                                                         [SQ_TOKEN_SILU] = SQ_PASS_VECTOR,
+                                                         [SQ_TOKEN_DOWN] = SQ_PASS_LINEAR,
+                                                         [SQ_TOKEN_HEAD] = SQ_PASS_HEAD};
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++) {
+        const double seconds = (double)cost[i].cycles / r->machine.clock_hz;
+        *(i == SQ_TOKEN_ENCODE ? &r->encode_s : &r->result.seconds[of[i]]) += seconds;
+        r->result.total_seconds += seconds;
+    }
+    r->result.compute = r->result.dram = r->first_s = NAN; // nobody asks what either alone takes
+    r->workload.rest.tokens = r->workload.rest.chips = 1;
+}
+
+enum sq_status sq_run_token_row(struct sq_run_one *r, const char *path,
+                                const struct sq_synth *synth, struct sq_fair_silicon *s,
+                                struct sq_error *err)
+{
+    struct sq_chip_cost cost[SQ_TOKEN_PARTS];
+    SQ_CLOSED(sq_token_program_free) struct sq_token_program p = {0};
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
+    SQ_TRY(open_model(r, path, &ck, err));
+    SQ_TRY(build_token(r, &ck, &p, err));
+    if (synth)
+        SQ_TRY(price(r, p.value, synth, s, err));
+    if (synth && !r->request->is_clock_machine &&
+        s->period_ns > 0) { // other plans, and another memory
+        SQ_TRY(sq_machine_set_netlist(&r->machine, s->period_ns, err));
+        sq_token_program_free(&p);
+        SQ_TRY(build_token(r, &ck, &p, err));
+    }
+    SQ_TRY(sq_token_time(&p, (size_t)r->request->pass.context - 1, cost, err));
+    for (size_t i = 0; i < ck.n_layers; i++) {
+        const double n = (double)ck.layer[i].n, k = (double)ck.layer[i].k;
+        r->result.weights += n * k;
+        r->result.nbits += sq_recipe_nbits(&r->request->recipe, ck.layer[i].n, ck.layer[i].k);
+    }
+    take_parts(r, cost);
     return SQ_OK;
 }
