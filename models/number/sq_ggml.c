@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes a block of each of ggml's formats (sq_ggml.h).
+// Unpacks and decodes a block of each of ggml's formats (sq_ggml.h).
 #include "models/number/sq_ggml.h"
 
 #include <string.h>
@@ -10,9 +10,14 @@
 
 enum { LEN = SQ_GGML_LEN };
 
+static uint16_t u16_at(const uint8_t *in)
+{
+    return (uint16_t)(in[0] | in[1] << 8);
+}
+
 static float half_at(const uint8_t *in)
 {
-    return sq_half_to_float((uint16_t)(in[0] | in[1] << 8));
+    return sq_half_to_float(u16_at(in));
 }
 
 unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i)
@@ -20,52 +25,137 @@ unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i)
     return i < length / 2 ? nibbles[i] & 15u : nibbles[i - length / 2] >> 4;
 }
 
-unsigned sq_ggml_code(const uint8_t *nibbles, const uint8_t *high, unsigned i)
-{
-    const unsigned low = sq_ggml_nibble(nibbles, LEN, i);
-    return high ? low | ((unsigned)high[i / 8] >> i % 8 & 1u) << 4 : low;
-}
+// ---- integers at scales -----------------------------------------------------------------------
 
-// ---- blocks of 32 ---------------------------------------------------------------------------
-
-void sq_ggml_q8_0(const uint8_t *in, float *v)
+// d, the minimum, the fifth bits and the codes stand one behind the other.
+static void unpack_32(const struct sq_ggml_type *t, const uint8_t *in, struct sq_ggml_block *b)
 {
-    const float d = half_at(in);
-    for (unsigned i = 0; i < LEN; i++)
-        v[i] = (float)(int8_t)in[2 + i] * d;
-}
-
-void sq_ggml_q4_0(const uint8_t *in, float *v)
-{
-    const float d = half_at(in);
-    for (unsigned i = 0; i < LEN; i++)
-        v[i] = d * (float)((int)sq_ggml_code(in + 2, NULL, i) - 8);
-}
-
-void sq_ggml_q4_1(const uint8_t *in, float *v)
-{
-    const float d = half_at(in), m = half_at(in + 2);
+    const uint8_t *at = in + 2, *high = NULL;
+    b->d = u16_at(in);
+    if (t->has_min) {
+        b->m = u16_at(at);
+        at += 2;
+    }
+    if (t->bits == 5) {
+        high = at;
+        at += LEN / 8;
+    }
     for (unsigned i = 0; i < LEN; i++) {
-        const float product = d * (float)sq_ggml_code(in + 4, NULL, i);
-        v[i] = product + m;
+        const unsigned fifth = high ? (unsigned)high[i / 8] >> i % 8 & 1u : 0;
+        b->code[i] =
+            (uint8_t)(t->bits == 8 ? at[i] ^ 0x80u : sq_ggml_nibble(at, LEN, i) | fifth << 4);
     }
 }
 
-void sq_ggml_q5_0(const uint8_t *in, float *v)
+// Q5_K is Q4_K with 32 bytes of fifth bits between minima and nibbles.
+static void unpack_q45_k(const struct sq_ggml_type *t, const uint8_t *in, struct sq_ggml_block *b)
 {
-    const float d = half_at(in);
-    for (unsigned i = 0; i < LEN; i++)
-        v[i] = d * (float)((int)sq_ggml_code(in + 6, in + 2, i) - 16);
+    enum { HEAD = SQ_Q4K_HEAD_NBYTES };
+    const uint8_t *high = t->bits == 5 ? in + HEAD : NULL;
+    uint8_t q4k[SQ_Q4K_NBYTES];
+    struct sq_q4k s;
+    memcpy(q4k, in, HEAD);
+    memcpy(q4k + HEAD, in + HEAD + (high ? LEN : 0), sizeof q4k - HEAD);
+    sq_q4k_unpack(q4k, &s);
+    b->d = s.d;
+    b->m = s.dmin;
+    memcpy(b->scale, s.scale, sizeof s.scale);
+    memcpy(b->min, s.min, sizeof s.min);
+    memcpy(b->code, s.code, sizeof s.code);
+    for (unsigned i = 0; high && i < SQ_GGML_K_LEN; i++)
+        b->code[i] |= (uint8_t)(((unsigned)high[i % LEN] >> i / LEN & 1u) << 4);
 }
 
-void sq_ggml_q5_1(const uint8_t *in, float *v)
+// Both halves of 128 values alike: value 32g + l has nibble g / 2 of byte 32 (g % 2) + l, and the
+// bits 2g, 2g + 1 of upper byte l.
+static void unpack_q6_k(const struct sq_ggml_type *t, const uint8_t *in, struct sq_ggml_block *b)
 {
-    const float d = half_at(in), m = half_at(in + 2);
-    for (unsigned i = 0; i < LEN; i++) {
-        const float product = d * (float)sq_ggml_code(in + 8, in + 4, i);
-        v[i] = product + m;
+    const uint8_t *low = in, *high = in + 128, *scale = in + 192;
+    (void)t;
+    b->d = u16_at(in + 208);
+    for (unsigned j = 0; j < SQ_GGML_SUBS; j++)
+        b->scale[j] = scale[j] ^ 0x80u;
+    for (unsigned i = 0; i < SQ_GGML_K_LEN; i++) {
+        const unsigned half = i / 128, g = i % 128 / 32, l = i % 32;
+        const unsigned nibble = low[64 * half + 32 * (g % 2) + l] >> 4 * (g / 2) & 15u;
+        b->code[i] = (uint8_t)(nibble | (high[32 * half + l] >> 2 * g & 3u) << 4);
     }
 }
+
+// Codes of two bits of both halves of 128 values: bits 2g, 2g + 1 of byte l for value 32g + l.
+static unsigned pair_at(const uint8_t *in, unsigned i)
+{
+    return (unsigned)in[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3u;
+}
+
+static void unpack_q2_k(const struct sq_ggml_type *t, const uint8_t *in, struct sq_ggml_block *b)
+{
+    (void)t;
+    b->d = u16_at(in + 80);
+    b->m = u16_at(in + 82);
+    for (unsigned j = 0; j < SQ_GGML_SUBS; j++) {
+        b->scale[j] = in[j] & 15u;
+        b->min[j] = in[j] >> 4;
+    }
+    for (unsigned i = 0; i < SQ_GGML_K_LEN; i++)
+        b->code[i] = (uint8_t)pair_at(in + 16, i);
+}
+
+// Scale j: four bits in byte j % 8, two above them in byte 8 + j % 4.
+static void unpack_q3_k(const struct sq_ggml_type *t, const uint8_t *in, struct sq_ggml_block *b)
+{
+    const uint8_t *third = in, *pair = in + 32, *scale = in + 96;
+    (void)t;
+    b->d = u16_at(in + 108);
+    for (unsigned j = 0; j < SQ_GGML_SUBS; j++)
+        b->scale[j] = (uint8_t)(((unsigned)scale[j % 8] >> 4 * (j / 8) & 15u) |
+                                ((unsigned)scale[8 + j % 4] >> 2 * (j / 4) & 3u) << 4);
+    for (unsigned i = 0; i < SQ_GGML_K_LEN; i++)
+        b->code[i] = (uint8_t)(pair_at(pair, i) | ((unsigned)third[i % 32] >> i / 32 & 1u) << 2);
+}
+
+const struct sq_ggml_type sq_ggml_as_q8_0 = {LEN, LEN, 8, 128, 0, 0, false, unpack_32},
+                          sq_ggml_as_q4_0 = {LEN, LEN, 4, 8, 0, 0, false, unpack_32},
+                          sq_ggml_as_q4_1 = {LEN, LEN, 4, 0, 0, 0, true, unpack_32},
+                          sq_ggml_as_q5_0 = {LEN, LEN, 5, 16, 0, 0, false, unpack_32},
+                          sq_ggml_as_q5_1 = {LEN, LEN, 5, 0, 0, 0, true, unpack_32},
+                          sq_ggml_as_q4_k = {256, 32, 4, 0, 6, 0, true, unpack_q45_k},
+                          sq_ggml_as_q5_k = {256, 32, 5, 0, 6, 0, true, unpack_q45_k},
+                          sq_ggml_as_q6_k = {256, 16, 6, 32, 8, 128, false, unpack_q6_k},
+                          sq_ggml_as_q2_k = {256, 16, 2, 0, 4, 0, true, unpack_q2_k},
+                          sq_ggml_as_q3_k = {256, 16, 3, 4, 6, 32, false, unpack_q3_k};
+
+static void decode(const struct sq_ggml_type *t, const uint8_t *in, float *v)
+{
+    struct sq_ggml_block b;
+    t->unpack(t, in, &b);
+    const float d = sq_half_to_float(b.d), m = t->has_min ? sq_half_to_float(b.m) : 0;
+    for (unsigned i = 0; i < t->length; i++) {
+        const unsigned j = i / t->group;
+        const float step = t->scale_bits ? d * (float)((int)b.scale[j] - t->scale_middle) : d;
+        const float product = step * (float)((int)b.code[i] - t->middle);
+        const float least = t->scale_bits ? -(m * (float)b.min[j]) : m;
+        v[i] = t->has_min ? product + least : product;
+    }
+}
+
+#define DECODE(name)                                                                               \
+    void sq_ggml_##name(const uint8_t *in, float *v)                                               \
+    {                                                                                              \
+        decode(&sq_ggml_as_##name, in, v);                                                         \
+    }
+DECODE(q8_0)
+DECODE(q4_0)
+DECODE(q4_1)
+DECODE(q5_0)
+DECODE(q5_1)
+DECODE(q4_k)
+DECODE(q5_k)
+DECODE(q6_k)
+DECODE(q2_k)
+DECODE(q3_k)
+
+// ---- other values -----------------------------------------------------------------------------
 
 // Twice the values of E2M1.
 static const int8_t fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -102,74 +192,6 @@ void sq_ggml_nvfp4(const uint8_t *in, float *v)
 {
     for (unsigned i = 0; i < SQ_GGML_NVFP4_LEN; i++)
         v[i] = half_scale(in[i / 16]) * (float)fp4[sq_ggml_nibble(in + 4 + i / 16 * 8, 16, i % 16)];
-}
-
-// ---- superblocks of 256 ---------------------------------------------------------------------
-
-void sq_ggml_q4_k(const uint8_t *in, float *v)
-{
-    struct sq_q4k s;
-    sq_q4k_unpack(in, &s);
-    sq_q4k_decode(&s, v);
-}
-
-// Q4_K with 32 bytes of fifth bits between scales and nibbles.
-void sq_ggml_q5_k(const uint8_t *in, float *v)
-{
-    enum { HEAD = 16, HIGH = 32 };
-    uint8_t q4k[SQ_GGML_Q4_K_NBYTES];
-    struct sq_q4k s;
-    memcpy(q4k, in, HEAD);
-    memcpy(q4k + HEAD, in + HEAD + HIGH, sizeof q4k - HEAD);
-    sq_q4k_unpack(q4k, &s);
-    for (unsigned i = 0; i < SQ_Q4K_LEN; i++)
-        s.code[i] |= (uint8_t)(((unsigned)in[HEAD + i % HIGH] >> i / HIGH & 1u) << 4);
-    sq_q4k_decode(&s, v);
-}
-
-// Both halves of 128 values alike: value 32g + l has nibble g / 2 of byte 32 (g % 2) + l, and the
-// bits 2g, 2g + 1 of upper byte l.
-void sq_ggml_q6_k(const uint8_t *in, float *v)
-{
-    const uint8_t *low = in, *high = in + 128, *scale = in + 192;
-    const float d = half_at(in + 208);
-    for (unsigned i = 0; i < SQ_GGML_K_LEN; i++) {
-        const unsigned half = i / 128, g = i % 128 / 32, l = i % 32;
-        const unsigned nibble = low[64 * half + 32 * (g % 2) + l] >> 4 * (g / 2) & 15u;
-        const unsigned upper = high[32 * half + l] >> 2 * g & 3u;
-        const float step = d * (float)(int8_t)scale[i / 16];
-        v[i] = step * (float)((int)(nibble | upper << 4) - 32);
-    }
-}
-
-// Codes of two bits of both halves of 128 values: bits 2g, 2g + 1 of byte l for value 32g + l.
-static unsigned pair_at(const uint8_t *in, unsigned i)
-{
-    return (unsigned)in[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3u;
-}
-
-void sq_ggml_q2_k(const uint8_t *in, float *v)
-{
-    const float d = half_at(in + 80), dmin = half_at(in + 82);
-    for (unsigned i = 0; i < SQ_GGML_K_LEN; i++) {
-        const float step = d * (float)(in[i / 16] & 15u), least = dmin * (float)(in[i / 16] >> 4);
-        const float product = step * (float)pair_at(in + 16, i);
-        v[i] = product - least;
-    }
-}
-
-// Scale j: four bits in byte j % 8, two above them in byte 8 + j % 4.
-void sq_ggml_q3_k(const uint8_t *in, float *v)
-{
-    const uint8_t *third = in, *pair = in + 32, *scale = in + 96;
-    const float d = half_at(in + 108);
-    for (unsigned i = 0; i < SQ_GGML_K_LEN; i++) {
-        const unsigned j = i / 16, low = (unsigned)scale[j % 8] >> 4 * (j / 8) & 15u;
-        const unsigned high = (unsigned)scale[8 + j % 4] >> 2 * (j / 4) & 3u;
-        const unsigned bit = (unsigned)third[i % 32] >> i / 32 & 1u;
-        const float step = d * (float)((int)(low | high << 4) - 32);
-        v[i] = step * (float)((int)(pair_at(pair, i) | bit << 2) - 4);
-    }
 }
 
 // Digit `place` of base 3 of a byte, the largest first: the byte is a fraction of 256.

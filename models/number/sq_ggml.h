@@ -31,9 +31,10 @@
 // Nothing here allocates.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { SQ_GGML_LEN = 32, SQ_GGML_K_LEN = 256 };
+enum { SQ_GGML_LEN = 32, SQ_GGML_K_LEN = 256, SQ_GGML_SUBS = 16 };
 enum {
     SQ_GGML_Q8_0_NBYTES = 34,
     SQ_GGML_Q4_0_NBYTES = 18,
@@ -61,7 +62,25 @@ sq_ggml_decode sq_ggml_q4_k, sq_ggml_q5_k, sq_ggml_q6_k, sq_ggml_q2_k, sq_ggml_q
 sq_ggml_decode sq_ggml_tq1_0, sq_ggml_tq2_0, sq_ggml_iq4_nl, sq_ggml_iq4_xs;
 sq_ggml_decode sq_ggml_mxfp4, sq_ggml_nvfp4;
 
+// A type whose values are (code - middle) * d, with a minimum plus m; of superblocks d is multiplied by the scale of each
+// `group` values less scale_middle, and m by their minimum, which is subtracted.
+struct sq_ggml_block {
+    uint16_t d, m;                                  // binary16; m only with a minimum
+    uint8_t scale[SQ_GGML_SUBS], min[SQ_GGML_SUBS]; // of superblocks
+    uint8_t code[SQ_GGML_K_LEN];
+};
+struct sq_ggml_type {
+    unsigned length, group; // values of a block, and those that share a scale
+    unsigned bits;          // of a code
+    int middle;
+    unsigned scale_bits; // of a scale or minimum of a superblock; 0: there is none
+    int scale_middle;
+    bool has_min;
+    void (*unpack)(const struct sq_ggml_type *t, const uint8_t *in, struct sq_ggml_block *b);
+};
+extern const struct sq_ggml_type sq_ggml_as_q8_0, sq_ggml_as_q4_0, sq_ggml_as_q4_1, sq_ggml_as_q5_0,
+    sq_ggml_as_q5_1, sq_ggml_as_q4_k, sq_ggml_as_q5_k, sq_ggml_as_q6_k, sq_ggml_as_q2_k,
+    sq_ggml_as_q3_k;
+
 // Code i of a block whose nibbles are stored half a block apart, the first half in the low bits.
 unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i);
-// Code i of 32 nibbles, stored so; with the fifth bits of `high`, which is NULL without them.
-unsigned sq_ggml_code(const uint8_t *nibbles, const uint8_t *high, unsigned i);

@@ -17,6 +17,7 @@ static const struct sq_format_ops *described(const struct sq_adopted *a)
         const char *name, *grid, *rule, *zero;
         unsigned by;
     } kind[] = {[SQ_ADOPTED_ZERO] = {"zero_", "uint", "range / ", ", zero: int", 2 * half - 1},
+                [SQ_ADOPTED_MIN] = {"min_", "uint", "range / ", ", zero: min", 2 * half - 1},
                 [SQ_ADOPTED_OFFSET] = {"", "offset", "max / -", "", half},
                 [SQ_ADOPTED_INT] = {"", "int", "amax / ", "", half - 1}},
       k = kind[a->grid];
@@ -64,6 +65,15 @@ static void pack(const struct sq_adopted *a, size_t row_nbytes, uint8_t *out)
             sq_bits_put(out + row * row_nbytes, j, a->bits, (int8_t)a->code[row * a->k + j]);
 }
 
+// Zero points or minima, each row from a whole byte on.
+static void put_zeros(const struct sq_adopted *a, unsigned bits, size_t row_nbytes, uint8_t *out)
+{
+    const size_t groups = a->k / a->group;
+    for (size_t i = 0; i < a->n * groups; i++)
+        for (size_t b = 0, at = i % groups * bits; b < bits; b++, at++)
+            out[i / groups * row_nbytes + at / 8] |= (uint8_t)((a->zero[i] >> b & 1u) << at % 8);
+}
+
 // Scales as the description stores them: the numbers of the file, which are of that type.
 static void put_scales(const struct sq_adopted *a, uint8_t *out)
 {
@@ -84,7 +94,9 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     const struct sq_format_adopts *names = r->format->file->adopts;
     const size_t row_nbytes = (a->k * a->bits + 7) / 8, groups = a->k / a->group;
     const bool is_code = a->scale_type != SQ_ADOPTED_BINARY32;
-    const size_t zero_nbytes = (groups * a->bits + 7) / 8;
+    const bool has_zero = a->grid == SQ_ADOPTED_ZERO || a->grid == SQ_ADOPTED_MIN;
+    const unsigned zero_bits = a->grid == SQ_ADOPTED_MIN ? 16 : a->bits;
+    const size_t zero_nbytes = (groups * zero_bits + 7) / 8;
     SQ_FREED uint8_t *stream = calloc(a->n, row_nbytes);
     SQ_FREED uint8_t *zeros = calloc(a->n, zero_nbytes),
                      *scales = calloc(a->n, groups * sizeof(float));
@@ -120,9 +132,8 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     pack(a, row_nbytes, stream);
     if (a->grid)
         put_scales(a, scales);
-    if (a->grid == SQ_ADOPTED_ZERO) {
-        for (size_t i = 0; i < a->n * groups; i++)
-            sq_bits_put(zeros + i / groups * zero_nbytes, i % groups, a->bits, (int8_t)a->zero[i]);
+    if (has_zero) {
+        put_zeros(a, zero_bits, zero_nbytes, zeros);
         part[n_parts++] = (struct sq_tensor){.name = names->zero,
                                              .dtype = SQ_U8,
                                              .n_dims = 2,

@@ -3,7 +3,7 @@
 // like; and the format of ours that holds the very same codes. Nothing is encoded again.
 //
 // The value of column j of row i is code * scale[i][j / group] * global; with zero points it is
-// (code - zero[i][j / group]) * scale[i][j / group], and of offset codes (code - 2^(bits-1)) * scale[i][j / group].
+// (code - zero[i][j / group]) * scale[i][j / group], with minima code * scale[i][j / group] + them, and of offset codes (code - 2^(bits-1)) * scale[i][j / group].
 #pragma once
 
 #include "models/scaled/sq_element.h"
@@ -20,6 +20,7 @@ enum sq_adopted_scale {
 enum sq_adopted_grid {
     SQ_ADOPTED_BUILT_IN, // others
     SQ_ADOPTED_ZERO,     // unsigned, less a zero point of as many bits
+    SQ_ADOPTED_MIN,      // unsigned, above a minimum
     SQ_ADOPTED_OFFSET,   // unsigned, less 2^(bits - 1)
     SQ_ADOPTED_INT,      // two's complement without its lowest pattern
 };
@@ -54,7 +55,7 @@ struct sq_adopted {
     const uint8_t *code;       // [n][k], a byte each
     const float *scale;        // [n][k / group], SQ_ADOPTED_BINARY32
     const uint8_t *scale_code; // [n][k / group], the others
-    const uint8_t *zero;       // [n][k / group], of SQ_ADOPTED_ZERO
+    const uint16_t *zero;      // [n][k / group], of SQ_ADOPTED_ZERO; of SQ_ADOPTED_MIN binary16
     float global;              // where has_global
 };
 

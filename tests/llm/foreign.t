@@ -69,6 +69,8 @@ gguf-nvfp4 held code by code, by nvfp4 (weights alone)
 gguf-q4_0 held code by code, by int4_g32_f16 (weights alone)
 gguf-q5_0 held code by code, by int5_g32_f16 (weights alone)
 gguf-q8_0 held code by code, by int8_g32_f16 (weights alone)
+gguf-q4_1 held code by code, by int4_min_g32_f16 (weights alone)
+gguf-q5_1 held code by code, by int5_min_g32_f16 (weights alone)
 END
 if daily "the other variants"; then
   while read -r name held; do

@@ -227,17 +227,18 @@ def gguf_nvfp4(r, n, k):
     blocks = [bytes(scale[i][4 * j:4 * j + 4]) + b"".join(apart(codes[i][64 * j + 16 * b:][:16]) for b in range(4)) for i in range(n) for j in range(k // 64)]
     return {}, {"weight": ("NVFP4", [n, k], b"".join(blocks)), "scale": tensor("F32", [1], [g])}, [f32(x * g) for x in v]
 
-# A binary16 scale of either sign before 32 integers: bytes, or nibbles below their fifth bits.
-def gguf_integers(name, bits):
+# A binary16 scale of either sign, and a binary16 minimum, before 32 integers: bytes, or nibbles below their fifth bits.
+def gguf_integers(name, bits, has_min=False):
     def write(r, n, k):
         blocks, v = [], []
         for _ in range(n * k // 32):
             d = f16(r.choice((-1, 1)) * r.uniform(.005, .03) / 2 ** (bits - 4))
-            q = [r.randrange(-127 if bits == 8 else -(1 << bits - 1), 1 << bits - 1) for _ in range(32)]
-            u = [c & 255 if bits == 8 else c + (1 << bits - 1) for c in q]
+            middle, least = (0, f16(r.uniform(-.2, .1))) if has_min else (1 << bits - 1, None)
+            q = [r.randrange(-127 if bits == 8 else -middle, (1 << bits) - middle) for _ in range(32)]
+            u = [c & 255 if bits == 8 else c + middle for c in q]
             high = sum((c >> 4) << i for i, c in enumerate(u)).to_bytes(4, "little") if bits == 5 else b""
-            blocks.append(struct.pack("<e", d) + (bytes(u) if bits == 8 else high + apart([c & 15 for c in u])))
-            v += [f32(c * d) for c in q]
+            blocks.append(struct.pack("<e", d) + (struct.pack("<e", least) if has_min else b"") + (bytes(u) if bits == 8 else high + apart([c & 15 for c in u])))
+            v += [f32(f32(c * d) + (least or 0)) for c in q]
         return {}, {"weight": (name, [n, k], b"".join(blocks))}, v
     return write
 
@@ -281,6 +282,7 @@ METHODS = {
     "awq": write_awq, "bnb-nf4": bnb(False), "bnb-nf4-double": bnb(True), "ct-nvfp4-reciprocal": reciprocal,
     "gguf-mxfp4": gguf_mxfp4, "gguf-nvfp4": gguf_nvfp4,
     "gguf-q4_0": gguf_integers("Q4_0", 4), "gguf-q5_0": gguf_integers("Q5_0", 5), "gguf-q8_0": gguf_integers("Q8_0", 8),
+    "gguf-q4_1": gguf_integers("Q4_1", 4, True), "gguf-q5_1": gguf_integers("Q5_1", 5, True),
 }
 
 # ---- files --------------------------------------------------------------------------------------

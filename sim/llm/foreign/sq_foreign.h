@@ -8,7 +8,7 @@
 //   fp8                  weight, weight_scale_inv (multiplies), blocks of 128 x 128 or any other
 //   quark, gpt-oss       weight or *_blocks, weight_scale or *_scales: MXFP4
 //   gptq, awq            qweight, qzeros, scales, g_idx
-//   GGUF                 blk.N.*.weight of Q4_0, Q5_0, Q8_0, MXFP4 and NVFP4; .scale and .input_scale (multiply)
+//   GGUF                 blk.N.*.weight of integers, MXFP4 and NVFP4; .scale and .input_scale (multiply)
 //   bitsandbytes         weight, weight.absmax, weight.quant_map, weight.quant_state.*: nf4, fp4
 //
 // Names and shapes of tensors decide; the quantization_config says what they leave open and is held against them.
@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 
+#include "models/number/sq_ggml.h"
 #include "sim/format/sq_adopted.h"
 #include "sim/io/sq_safetensors.h"
 #include "sim/llm/foreign/sq_foreign_expression.h"
@@ -69,6 +70,7 @@ struct sq_foreign_layer {
     const char *what; // "compressed-tensors NVFP4"
     size_t n, k;
     enum sq_foreign_layout layout;
+    const struct sq_ggml_type *ggml; // GGML: of integers; NULL: E2M1
     enum sq_foreign_code code;
     enum sq_element element;  // ELEMENT
     float table[16];          // TABLE
@@ -101,7 +103,7 @@ struct sq_foreign_layer {
 enum sq_status sq_foreign_open(const struct sq_foreign *f, const char *name, size_t n, size_t k,
                                struct sq_foreign_layer *l, bool *is_there, struct sq_error *err);
 void sq_foreign_free(struct sq_foreign_layer *l);
-// A layer of blocks in a GGUF file: Q4_0, Q5_0, Q8_0, MXFP4, or NVFP4 with the scale above its blocks and that of
+// A layer of blocks in a GGUF file: integers, MXFP4, or NVFP4 with the scale above its blocks and that of
 // activations, which may be NULL (1, and none). *is_there: whether they are blocks of that kind.
 enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq_tensor *global,
                                       const struct sq_tensor *act, size_t n_interleaved_heads,

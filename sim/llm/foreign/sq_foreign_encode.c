@@ -68,10 +68,11 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
                                                              : SQ_F8_E8M0
                                 : l->scale ? l->scale->dtype
                                            : SQ_F32;
-    const enum sq_adopted_grid grid = l->zero                    ? SQ_ADOPTED_ZERO
-                                      : !(is_ggml && is_integer) ? SQ_ADOPTED_BUILT_IN
-                                      : l->is_signed             ? SQ_ADOPTED_INT
-                                                                 : SQ_ADOPTED_OFFSET;
+    const enum sq_adopted_grid grid = l->zero            ? SQ_ADOPTED_ZERO
+                                      : !l->ggml         ? SQ_ADOPTED_BUILT_IN
+                                      : l->ggml->has_min ? SQ_ADOPTED_MIN
+                                      : l->bits == 8     ? SQ_ADOPTED_INT
+                                                         : SQ_ADOPTED_OFFSET;
     bool is_lowest = false;
     *why = l->code == SQ_FOREIGN_TABLE   ? "its values are a table of floats"
            : l->order                    ? "its columns are in groups by g_idx, not by their place"
@@ -129,11 +130,11 @@ enum sq_status sq_foreign_recipe(const struct sq_foreign_layer *l, struct sq_rec
 
 // Codes and scales of all rows, in memory of the caller.
 static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, uint8_t *code,
-                 float *scale, uint8_t *scale_code, uint8_t *zero)
+                 float *scale, uint8_t *scale_code, uint16_t *zero)
 {
     const size_t groups = a->k / a->group;
     const unsigned middle = 1u << (l->bits - 1);
-    const bool is_unsigned = a->grid == SQ_ADOPTED_ZERO || a->grid == SQ_ADOPTED_OFFSET;
+    const bool is_unsigned = a->grid != SQ_ADOPTED_BUILT_IN && a->grid != SQ_ADOPTED_INT;
     for (size_t row = 0; row < l->n; row++) {
         sq_foreign_codes(l, row, code + row * l->k);
         for (size_t j = 0; is_unsigned && j < l->k; j++)
@@ -142,10 +143,15 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
             const size_t of = g * a->group / l->group, at = row * groups + g;
             const size_t place = sq_foreign_scale_place(l, row, of);
             const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
+            struct sq_ggml_block b;
             int exponent;
             if (a->grid == SQ_ADOPTED_ZERO)
                 zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
-            if (a->scale_type == SQ_ADOPTED_BINARY32)
+            if (l->ggml) {
+                sq_foreign_block(l, row, of, &b);
+                scale[at] = sq_f16_to_f32(b.d);
+                zero[at] = b.m;
+            } else if (a->scale_type == SQ_ADOPTED_BINARY32)
                 scale[at] = sq_foreign_scale(l, row, of);
             else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
                 scale_code[at] = sq_foreign_scale_byte(l, row, of);
@@ -161,7 +167,8 @@ static enum sq_status adopted(const struct sq_foreign_layer *l, struct sq_adopte
                               struct sq_error *err)
 {
     const size_t n = a->n * (a->k / a->group);
-    SQ_FREED uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n), *zero = malloc(n);
+    SQ_FREED uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n);
+    SQ_FREED uint16_t *zero = malloc(n * sizeof *zero);
     SQ_FREED float *scale = malloc(n * sizeof *scale);
     SQ_NEED(code && scale && scale_code && zero, err, "a layer of %zu x %zu", a->n, a->k);
     take(l, a, code, scale, scale_code, zero);

@@ -656,14 +656,14 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
 {
     static const struct {
         const char *what; // NULL: blocks of that type are values
-        unsigned bits;
-        size_t group;
-        bool is_integer;
+        const struct sq_ggml_type *integers;
     } type[SQ_DTYPE_END] = {
-        [SQ_Q4_0] = {"GGUF Q4_0", 4, 32, true},    [SQ_Q5_0] = {"GGUF Q5_0", 5, 32, true},
-        [SQ_Q8_0] = {"GGUF Q8_0", 8, 32, true},    [SQ_MXFP4] = {"GGUF MXFP4", 4, 32, false},
-        [SQ_NVFP4] = {"GGUF NVFP4", 4, 16, false},
+        [SQ_Q4_0] = {"GGUF Q4_0", &sq_ggml_as_q4_0}, [SQ_Q4_1] = {"GGUF Q4_1", &sq_ggml_as_q4_1},
+        [SQ_Q5_0] = {"GGUF Q5_0", &sq_ggml_as_q5_0}, [SQ_Q5_1] = {"GGUF Q5_1", &sq_ggml_as_q5_1},
+        [SQ_Q8_0] = {"GGUF Q8_0", &sq_ggml_as_q8_0}, [SQ_MXFP4] = {"GGUF MXFP4", NULL},
+        [SQ_NVFP4] = {"GGUF NVFP4", NULL},
     };
+    const struct sq_ggml_type *const integers = type[t->dtype].integers;
     struct opening o = {.l = l, .err = err};
     const bool is_nvfp4 = t->dtype == SQ_NVFP4;
     *is_there = t->n_dims == 2 && type[t->dtype].what;
@@ -674,14 +674,13 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
                                    .n = (size_t)t->dim[0],
                                    .k = (size_t)t->dim[1],
                                    .layout = SQ_FOREIGN_GGML,
-                                   .code = type[t->dtype].is_integer ? SQ_FOREIGN_INTEGER
-                                                                     : SQ_FOREIGN_ELEMENT,
+                                   .ggml = integers,
+                                   .code = integers ? SQ_FOREIGN_INTEGER : SQ_FOREIGN_ELEMENT,
                                    .element = SQ_ELEMENT_E2M1,
-                                   .bits = type[t->dtype].bits,
-                                   .is_signed = t->dtype == SQ_Q8_0,
+                                   .bits = integers ? integers->bits : 4,
                                    .data = t->data,
                                    .scale_rows = 1,
-                                   .group = type[t->dtype].group,
+                                   .group = is_nvfp4 ? 16 : sq_dtype_block_length(t->dtype),
                                    .n_interleaved_heads = n_interleaved_heads,
                                    .global = 1,
                                    .has_global = is_nvfp4,

@@ -4,6 +4,9 @@
 
 #include "sim/llm/foreign/sq_foreign.h"
 
+// Block j of a row of a GGUF file whose blocks are integers.
+void sq_foreign_block(const struct sq_foreign_layer *l, size_t row, size_t j,
+                      struct sq_ggml_block *b);
 // Codes of a row into code[k]: bits, or integers in two's complement without their zero point, or with it.
 void sq_foreign_codes(const struct sq_foreign_layer *l, size_t row, uint8_t *code);
 // The zero point of an unsigned code.

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "models/number/sq_bits.h"
-#include "models/number/sq_ggml.h"
 #include "models/scaled/sq_bs_scale.h"
 #include "sim/llm/foreign/sq_foreign_parts.h"
 
@@ -55,35 +54,35 @@ static unsigned awq_shift(size_t i)
     return (unsigned)(4 * (i % 8 / 2 + i % 2 * 4));
 }
 
-// Block b of a row in a GGUF file. Rows of heads that are stored in pairs stand in the order of
-// Hugging Face.
-static const uint8_t *block_at(const struct sq_foreign_layer *l, size_t row, size_t b)
+// A row of blocks in a GGUF file. Rows of heads that are stored in pairs stand in the order of Hugging Face.
+static struct sq_tensor row_of(const struct sq_foreign_layer *l, size_t row)
 {
-    const enum sq_dtype dtype = l->used[0]->dtype;
     if (l->n_interleaved_heads) {
         const size_t dim = l->n / l->n_interleaved_heads, in_head = row % dim, half = dim / 2;
         row = row - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
     }
-    return l->data + (row * (l->k / sq_dtype_block_length(dtype)) + b) * sq_dtype_nbytes(dtype);
+    return sq_tensor_rows(l->used[0], row, 1);
 }
 
+static const uint8_t *block_at(const struct sq_foreign_layer *l, size_t row, size_t b)
+{
+    return row_of(l, row).data + b * sq_dtype_nbytes(l->used[0]->dtype);
+}
+
+void sq_foreign_block(const struct sq_foreign_layer *l, size_t row, size_t j,
+                      struct sq_ggml_block *b)
+{
+    l->ggml->unpack(l->ggml, block_at(l, row, j), b);
+}
+
+// A code of E2M1.
 static unsigned ggml_code(const struct sq_foreign_layer *l, size_t row, size_t column)
 {
     const size_t length = sq_dtype_block_length(l->used[0]->dtype);
     const uint8_t *block = block_at(l, row, column / length);
     const unsigned i = (unsigned)(column % length);
-    switch (l->used[0]->dtype) {
-    case SQ_Q8_0:
-        return block[2 + i];
-    case SQ_Q4_0:
-        return sq_ggml_code(block + 2, NULL, i);
-    case SQ_Q5_0:
-        return sq_ggml_code(block + 6, block + 2, i);
-    case SQ_NVFP4:
-        return sq_ggml_nibble(block + 4 + i / 16 * 8, 16, i % 16);
-    default:
-        return sq_ggml_nibble(block + 1, 32, i);
-    }
+    return length == 32 ? sq_ggml_nibble(block + 1, 32, i)
+                        : sq_ggml_nibble(block + 4 + i / 16 * 8, 16, i % 16);
 }
 
 uint8_t sq_foreign_scale_byte(const struct sq_foreign_layer *l, size_t row, size_t group)
@@ -152,8 +151,13 @@ void sq_foreign_codes(const struct sq_foreign_layer *l, size_t row, uint8_t *cod
 {
     const unsigned middle =
         l->code == SQ_FOREIGN_INTEGER && !l->is_signed ? 1u << (l->bits - 1) : 0;
+    for (size_t j = 0; l->ggml && j < l->k; j += l->ggml->length) {
+        struct sq_ggml_block b;
+        sq_foreign_block(l, row, j / l->ggml->length, &b);
+        memcpy(code + j, b.code, l->ggml->length);
+    }
     for (size_t j = 0; j < l->k; j++)
-        code[j] = (uint8_t)(code_of(l, row, j) - middle);
+        code[j] = (uint8_t)((l->ggml ? code[j] : code_of(l, row, j)) - middle);
 }
 
 // ---- scales -----------------------------------------------------------------------------------
@@ -168,10 +172,6 @@ size_t sq_foreign_scale_place(const struct sq_foreign_layer *l, size_t row, size
 float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group)
 {
     const size_t at = sq_foreign_scale_place(l, row, group);
-    if (l->layout == SQ_FOREIGN_GGML) { // of Q4_0, Q5_0, Q8_0
-        const uint8_t *block = block_at(l, row, group);
-        return sq_f16_to_f32((uint16_t)(block[0] | block[1] << 8));
-    }
     return l->scales ? l->scales[at] : sq_foreign_number(l->scale, at);
 }
 
@@ -202,14 +202,8 @@ static float value_of(const struct sq_foreign_layer *l, size_t row, size_t group
 // A row of blocks, as llama.cpp computes them, times what is above them.
 static void read_blocks(const struct sq_foreign_layer *l, size_t row, float *v)
 {
-    static sq_ggml_decode *const decode[SQ_DTYPE_END] = {[SQ_Q4_0] = sq_ggml_q4_0,
-                                                         [SQ_Q5_0] = sq_ggml_q5_0,
-                                                         [SQ_Q8_0] = sq_ggml_q8_0,
-                                                         [SQ_MXFP4] = sq_ggml_mxfp4,
-                                                         [SQ_NVFP4] = sq_ggml_nvfp4};
-    const size_t length = sq_dtype_block_length(l->used[0]->dtype);
-    for (size_t b = 0; b < l->k / length; b++)
-        decode[l->used[0]->dtype](block_at(l, row, b), v + b * length);
+    const struct sq_tensor t = row_of(l, row);
+    (void)sq_tensor_read_f32(&t, v, NULL); // what is not finite is refused below, with its row
     for (size_t j = 0; l->has_global && j < l->k; j++)
         v[j] *= l->global;
 }
