@@ -49,7 +49,7 @@ extern const struct sq_bs_kind sq_bs_mx, sq_bs_plus, sq_bs_nv, sq_bs_four_six, s
 #define SQ_BS_TABLE (&sq_bs_of_table)
 
 enum sq_bs_rule { SQ_BS_OCP, SQ_BS_CEIL };
-enum { SQ_BS_BLOCK_MAX = 256, SQ_BS_PARTS = 2, SQ_BS_SUBS = 64 };
+enum { SQ_BS_BLOCK_MAX = 256, SQ_BS_PARTS = 2, SQ_BS_SUBS = 64, SQ_BS_APART = 4 };
 
 struct sq_bs_format {
     const struct sq_bs_kind *kind;
@@ -68,6 +68,7 @@ struct sq_bs_format {
     // NV with is_searched, 46, IF4, RAZER: squared errors are compared in integers (Q.5d), as the encoder
     // in hardware does it. Needs scales above the blocks that are powers of two.
     bool is_error_integer;
+    bool is_apart; // TABLE: minima stand in blocks of their own (sq_bs_take_apart)
 };
 
 // SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.
@@ -173,6 +174,10 @@ void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code);
 // Block j of a row as values, f.block floats; one row, k floats.
 void sq_bs_decode_block(const struct sq_bs *c, size_t row, size_t j, float *out);
 void sq_bs_decode_row(const struct sq_bs *c, size_t row, float *out);
+
+// Rows with minima as products of codes take them: four blocks without a minimum in place of each (SPEC Q.9). *to has the
+// memory and the format of c with is_apart; n rows of 4 k columns.
+void sq_bs_take_apart(const struct sq_bs *c, bool is_weight, struct sq_bs *to);
 
 // Hadamard rotation (SPEC Q.6): every n elements of x[k] times H / sqrt(n); n = 16 or 32 divides k.
 // Butterflies of distance 1, 2, .. n/2, each sum rounded; then one product with (float)(1/sqrt(n)).

@@ -40,7 +40,7 @@ unsigned sq_bs_code_bits(const struct sq_bs_format *f)
 
 unsigned sq_bs_sub_bits(const struct sq_bs_format *f)
 {
-    return sq_bs_table_of(f) ? sq_bs_table_of(f)->sub_bits : 0;
+    return sq_bs_table_of(f) && !f->is_apart ? sq_bs_table_of(f)->sub_bits : 0;
 }
 
 unsigned sq_bs_n_subs(const struct sq_bs_format *f)

@@ -142,6 +142,24 @@ void sq_bs_decode_row(const struct sq_bs *c, size_t row, float *out)
         sq_bs_decode_block(c, row, j, out + j * c->f.block);
 }
 
+// ---- minima ---------------------------------------------------------------------------------
+
+void sq_bs_take_apart(const struct sq_bs *c, bool is_weight, struct sq_bs *to)
+{
+    const struct sq_bs_table *const t = sq_bs_table_of(&c->f);
+    const uint8_t zero = (uint8_t)sq_bs_code_with(t, 0), one = (uint8_t)sq_bs_code_with(t, 1);
+    const size_t block = c->f.block, blocks = c->k / block;
+    for (size_t at = 0; at < c->n * blocks * SQ_BS_APART; at++) {
+        const size_t j = at / SQ_BS_APART, first = j % blocks * block;
+        const bool is_min = is_weight ? at & 1u : at >> 1 & 1u;
+        const uint8_t *const code = c->code + j * block;
+        for (size_t i = 0; i < block; i++)
+            to->code[at * block + i] = first + i >= c->k_orig ? zero : is_min ? one : code[i];
+        memcpy(to->scale[0] + 2 * at,
+               is_min ? c->sub + j * sq_bs_n_subs(&c->f) + 1 : c->scale[0] + 2 * j, 2);
+    }
+}
+
 // ---- rotation -------------------------------------------------------------------------------
 
 void sq_bs_rotate(float *x, size_t k, unsigned n)

@@ -159,6 +159,23 @@ static inline float sq_bs_offset_of(const struct sq_bs_table *t, const uint8_t *
     return t->zero == SQ_BS_ZERO_F16 ? -(z * step) : z;
 }
 
+// The last code of the integer v in the only grid; -1: it has none.
+static inline int sq_bs_code_with(const struct sq_bs_table *t, int32_t v)
+{
+    int code = (1 << t->bits) - 1;
+    while (code >= 0 && t->value[0][code] != v * (1 << t->fraction))
+        code--;
+    return code;
+}
+
+// Whether products of codes know the zero points: a minimum is ones at a scale, both of binary16.
+static inline bool sq_bs_is_multiplied(const struct sq_bs_table *t)
+{
+    const bool is_apart = t->zero == SQ_BS_ZERO_MIN && t->scale == SQ_BS_SCALE_F16 &&
+                          sq_bs_code_with(t, 0) >= 0 && sq_bs_code_with(t, 1) >= 0;
+    return t->zero <= SQ_BS_ZERO_INT || is_apart;
+}
+
 // Elements that a group has, together: 2 of pairs.
 static inline unsigned sq_bs_keep_unit(const struct sq_bs_table *t)
 {

@@ -249,9 +249,10 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
 enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned words[SQ_SCALED_TABLE_WORDS];
-    SQ_FAIL_IF(t->zero > SQ_BS_ZERO_INT, err, SQ_ERR_UNSUPPORTED,
-               "format = %s: no RTL has blocks.0.zero = %s, need none or int", t->name,
-               t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
+    SQ_FAIL_IF(!sq_bs_is_multiplied(t), err, SQ_ERR_UNSUPPORTED,
+               "format = %s: no RTL has blocks.0.zero = %s, need none or int, or min with scale "
+               "f16 and grids with 0 and 1",
+               t->name, t->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
     SQ_FAIL_IF(4 * SQ_SCALED_TABLE_WORDS < t->n_grids * SQ_SCALED_TABLE_CODES, err,
                SQ_ERR_UNSUPPORTED,
                "format = %s: no RTL has elements.grids of %u lists, need at most %d", t->name,

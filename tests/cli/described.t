@@ -97,6 +97,7 @@ tensor_scale: none
 Y
 refuse "no RTL has blocks.0.keep = .4, 8., need none" run $small --format nvfp4_sparse
 refuse "no RTL has blocks.0.zero = min, need none or int" run $small --format zero.yaml --operand act
+refuse "operand = act: no RTL has blocks.0.zero = min beside" run $small --format q4_1 --operand act
 refuse "vectors have scales of 8 bits, no blocks.0.scale = f16" quantize --vectors --format awq_g128 -o "$W"
 sed -i 's/uint/int/; s/bits: 4/bits: 7/; s/range.*min/amax \/ 63/' "$W/zero.yaml"
 refuse "no RTL has elements.bits = 7 with these grids" run $small --format zero.yaml
@@ -163,6 +164,7 @@ two|s/length: 16/length: 8/
 two|s/length: 16/length: 256/
 two|s/search: .*/search: [16, 16]/
 two|s/^name: two/name: abcdefghijabcdefghijabcdefghijk/
+zero|s/zero: int/zero: min/
 keep|s/4, 8]/2, 16]/
 END
 # hostile BASE SED PATTERN: the description changed so is refused in a line that matches.
@@ -306,7 +308,9 @@ zero|s/uint/e2m1/|zero: need one grid
 zero|s/tensor_scale: none/tensor_scale: token/|tensor_scale
 zero|s/zero: int/zero: int, search: [1, 1], by: squared_error/|search
 zero|s/f16/e8m0/|need floor\|e8m0
-zero|s/zero: int/zero: min/|operand = both.*zero = min
+zero|s/zero: int/zero: f16/|operand = both.*zero = f16
+zero|s/zero: int/zero: min/; s/scale: f16/scale: bf16/|operand = both.*zero = min
+zero|s/zero: int/zero: min/; s/uint/[0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]/|operand = both.*zero = min
 zero|s/uint/[0, 512, 0, 511.998046875, ~, ~, ~, ~, ~, ~, ~, ~, ~, ~, ~, ~]/|less zero points
 END
 printf 'name: x\nelements: \x00\x01\xff' >"$W/d.yaml"; refuse "d.yaml" quantize w.safetensors --format d.yaml

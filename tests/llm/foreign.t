@@ -259,6 +259,8 @@ accept "AWQ in the RTL of the chip" cosim --block top --layers awq/q --operand b
 ok "... 0 differences" grep -q 'PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
 accept "Q4_0 of a GGUF file in the RTL of the engine" cosim --layers gguf-q4_0/q/m.gguf --operand both --m 1 --layer '*k_proj'
 ok "... 0 differences" grep -q 'PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
+accept "Q4_1 of a GGUF file in the RTL of the engine" cosim --layers gguf-q4_1/q/m.gguf --operand both --m 1 --layer '*k_proj'
+ok "... 0 differences" grep -q 'PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
 refuse "weights FILE says the format" eval ct-nvfp4/f --weights ct-nvfp4/q --bank 32
 refuse "holds plain weights, need encoded layers" eval ct-nvfp4/f --weights ct-nvfp4/f
 

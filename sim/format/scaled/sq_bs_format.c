@@ -142,11 +142,11 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
     SQ_FAIL_IF(o->rotation > SQ_BS_ROTATE_16_INTEGER, err, SQ_ERR_UNSUPPORTED,
                "rotate = %u, need 0..%u", o->rotation, SQ_BS_ROTATE_16_INTEGER);
     SQ_TRY(sq_bs_check(&f, err));
-    if (f.table && f.table->zero > SQ_BS_ZERO_INT && r->operand == SQ_OPERAND_BOTH)
+    if (f.table && !sq_bs_is_multiplied(f.table) && r->operand == SQ_OPERAND_BOTH)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
             "operand = both: products of codes have no sums for blocks.0.zero = %s, need "
-            "weights or act",
+            "weights or act, or min with scale f16 and grids with 0 and 1",
             f.table->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
     SQ_TRY(sq_bs_like_check(&f, (enum sq_bs_like)o->like, err));
     SQ_FAIL_IF(o->rotation && f.block % sq_bs_rotation_of(r) != 0, err, SQ_ERR_UNSUPPORTED,
@@ -154,11 +154,21 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
     return SQ_OK;
 }
 
+static bool has_minima(const struct sq_bs_format *f)
+{
+    return f->table && f->table->zero == SQ_BS_ZERO_MIN;
+}
+
 enum sq_status sq_bs_hardware_check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     SQ_TRY(sq_bs_recipe_check(r, err));
-    return f.table ? sq_scaled_check_table(f.table, err) : SQ_OK;
+    if (f.table)
+        SQ_TRY(sq_scaled_check_table(f.table, err));
+    SQ_FAIL_IF(has_minima(&f) && r->operand != SQ_OPERAND_BOTH, err, SQ_ERR_UNSUPPORTED,
+               "operand = %s: no RTL has blocks.0.zero = min beside numbers without it, need both",
+               sq_bs_operand_choice[r->operand]);
+    return SQ_OK;
 }
 
 unsigned sq_bs_needs(const struct sq_recipe *r)
@@ -235,14 +245,15 @@ enum sq_scaled_scale sq_bs_engine_scale(const struct sq_bs_format *f)
 // independent.
 static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
-    const struct sq_bs_format f = sq_bs_of(r);
+    struct sq_bs_format f = sq_bs_of(r);
+    f.is_apart = has_minima(&f);
     const unsigned low = sq_bs_code_bits(&f), high = sq_bs_high_bits(&f);
     const double block = f.block, share = high ? f.high_per_block / block : 0;
     const double act = low + share * high; // bits of an activation that are multiplied
     const double cells = act * (is_plain_weight(r) ? PLAIN_WEIGHT_BITS : act);
     const bool has_row_scale = sq_bs_has_global(&f, 1) && !sq_bs_has_scale(&f, 1);
     struct sq_cost_unit *const u = &d->cost;
-    u->stored = sq_bs_recipe_padded(r, (size_t)d->k);
+    u->stored = sq_bs_recipe_padded(r, (size_t)d->k) * (f.is_apart ? SQ_BS_APART : 1);
     // Every pair of parts has a sum in binary32; the output stage reads them one after the other.
     u->unit.stages =
         sq_array_scaled_stages(sq_scaled_tail_stages(SQ_SCALED_BINARY32, 0), share > 0);

@@ -16,7 +16,8 @@ struct state {
     struct sq_bs w; // rotated; for operand act only shape and format
     float *values;  // [n][w.k], what the product takes where one side is not encoded
     uint8_t *stream[SQ_BS_STREAMS]; // as stored, NULL where there is none
-    void *panels;                   // of operand both, as the product takes the weights
+    struct sq_bs apart; // of operand both, weights with minima as the product takes them
+    void *panels;       // of operand both, as the product takes the weights
     unsigned rotation;
     bool is_act_integer; // activations are rotated in integers
     enum sq_operands operand;
@@ -60,12 +61,30 @@ static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
     return is_done ? SQ_OK : SQ_NO_LAYER(err, c->n, c->k);
 }
 
+// Rows with minima in place of themselves, as products of codes take them.
+static enum sq_status take_apart(const struct sq_bs *c, bool is_weight, struct sq_bs *to,
+                                 struct sq_error *err)
+{
+    *to =
+        (struct sq_bs){.f = c->f, .n = c->n, .k = c->k * SQ_BS_APART, .k_orig = c->k * SQ_BS_APART};
+    to->f.is_apart = true;
+    SQ_TRY(bs_alloc(to, err));
+    sq_bs_take_apart(c, is_weight, to);
+    return SQ_OK;
+}
+
+static bool has_minima(const struct sq_bs *c)
+{
+    return c->f.table && c->f.table->zero == SQ_BS_ZERO_MIN;
+}
+
 static void layer_free(void *state)
 {
     struct state *s = state;
     if (!s)
         return;
     sq_bs_rows_free(&s->w);
+    sq_bs_rows_free(&s->apart);
     SQ_FREE(s->values, s->panels);
     for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
         free(s->stream[i]);
@@ -158,7 +177,9 @@ static size_t whole_lines(size_t nbytes)
 // The weights as the product of codes takes them, once for all of them.
 static enum sq_status lay_out(struct state *s, struct sq_error *err)
 {
-    const struct sq_bs_product g = {.w = &s->w};
+    if (has_minima(&s->w))
+        SQ_TRY(take_apart(&s->w, true, &s->apart, err));
+    const struct sq_bs_product g = {.w = sq_bs_layer_weights(s)};
     bool is_out_of_memory = false;
     s->panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
     SQ_NEED_LAYER(s->panels, err, s->w.n, s->w.k);
@@ -255,8 +276,8 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
 
 // ---- products -------------------------------------------------------------------------------
 
-static enum sq_status encode_act(const struct state *s, const float *x, struct sq_bs *a,
-                                 struct sq_error *err)
+static enum sq_status encode_rows(const struct state *s, const float *x, struct sq_bs *a,
+                                  struct sq_error *err)
 {
     SQ_TRY(bs_alloc(a, err));
     SQ_TRY(sq_bs_globals(a, x, false, err));
@@ -268,10 +289,21 @@ static enum sq_status encode_act(const struct state *s, const float *x, struct s
     return SQ_OK;
 }
 
+// As the product takes them.
+static enum sq_status encode_act(const struct state *s, const float *x, struct sq_bs *a,
+                                 struct sq_error *err)
+{
+    SQ_CLOSED(sq_bs_rows_free) struct sq_bs whole = *a;
+    if (!s->apart.code)
+        return encode_rows(s, x, a, err);
+    SQ_TRY(encode_rows(s, x, &whole, err));
+    return take_apart(&whole, false, a, err);
+}
+
 const struct sq_bs *sq_bs_layer_weights(const void *state)
 {
     const struct state *s = state;
-    return &s->w;
+    return s->apart.code ? &s->apart : &s->w;
 }
 
 enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, struct sq_bs *a,
@@ -303,7 +335,7 @@ static enum sq_status accumulate_codes(const struct state *s, const struct sq_bs
 {
     const size_t n = s->w.n, m = a->n;
     SQ_FREED double *const sum = calloc(m * n, sizeof *sum);
-    const bool has_room = sum && sq_bs_accumulate(&s->sum, &s->w, a, sum);
+    const bool has_room = sum && sq_bs_accumulate(&s->sum, sq_bs_layer_weights(s), a, sum);
     for (size_t i = 0; has_room && i < m * n; i++)
         y[i] = (float)(sum[i] * ((double)s->w.global[0][i % n] * (double)a->global[0][i / n]));
     return has_room ? SQ_OK : SQ_NO_LAYER(err, n, s->w.k);
@@ -314,7 +346,8 @@ static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *
 {
     if (s->sum.kept)
         return accumulate_codes(s, a, y, err);
-    const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
+    const struct sq_bs_product g = {
+        .w = sq_bs_layer_weights(s), .x = a, .panels = s->panels, .y = y};
     SQ_FREED void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
     SQ_NEED_LAYER(scratch, err, s->w.n, s->w.k);
     sq_bs_gemm(&g, scratch);

@@ -526,10 +526,20 @@ class Format:
             yield Fraction(self.values[code]), [(Fraction(self.grids[grid].value[c]) - z) * 2 ** u if i < real else Fraction(0)
                                                 for i, (c, u) in enumerate(zip(codes, up))]
 
+    def blocks(self, row, g, is_weight):
+        """The blocks of Q.7: with minima four of each, codes and ones in turn."""
+        for j, (s, elements) in enumerate(self.integers(row, g)):
+            if self.zero != "min":
+                yield s, elements
+                continue
+            m = Fraction(SCALES["f16"][self.z]), [Fraction(j * self.length + i < len(row)) for i in range(self.length)]
+            for u in range(4):
+                yield m if (u & 1 if is_weight else u >> 1) else (s, elements)
+
     def product(self, rows, tokens):
         """y[m][n] by SPEC Q.7."""
         y, g_w = [], self.above_blocks(rows)
-        weights = [list(self.integers(row, g_w)) for row in rows]
+        weights = [list(self.blocks(row, g_w, True)) for row in rows] if self.operands == "both" else []
         for token in tokens:
             if self.operands == "weights":
                 back = self.encode(rows)[1]
@@ -537,7 +547,7 @@ class Format:
                 continue
             g = self.above_token(token)
             both, line = to_24_bits(Fraction(g_w) * Fraction(g)), []
-            x = list(self.integers(token, g))
+            x = list(self.blocks(token, g, False))
             for w in weights:
                 total = 0.0
                 for (s_w, a), (s_x, b) in zip(w, x):
@@ -826,7 +836,9 @@ def random_description(rng, name):
     if n_grids > 1:
         top["stored"] = "scale_sign" if n_grids == 2 and scale == "e4m3" and rng.random() < .7 else "bits"
     tensor = "none" if scale in ("e8m0", "f16", "bf16", "f32") or zero != "none" else rng.choice(["none", "token", "token2", "tensor"])
-    operands = rng.choice(["both", "weights"]) if tensor in ("none", "token") and zero in ("none", "int") else "both" if zero == "none" else "weights"
+    has_1 = scale == "f16" and (any(g in ("int", "uint", "twos", "offset") for g in grids.values() if isinstance(g, str)) or
+                                any(0 in g and 1 in g for g in grids.values() if not isinstance(g, str)))
+    operands = rng.choice(["both", "weights"]) if tensor in ("none", "token") and (zero in ("none", "int") or (zero == "min" and has_1 and bits > 1)) else "both" if zero == "none" else "weights"
     elements = {"bits": bits, "grids": grids}
     if rng.random() < .2:
         elements["ties"] = rng.choice(["away", "even"])
