@@ -17,7 +17,8 @@
 // Sums over the lines that count.
 struct sums {
     const char *what;
-    const json_t *recipe; // NULL: of `vector`
+    const json_t *recipe;              // NULL: of `vector`
+    const struct sq_energy_need *need; // of an attention unit; NULL: of a vector unit
     struct sq_energy_array array;
     struct sq_mac_energy *out;
     struct sq_vector_energy *vector;
@@ -200,21 +201,35 @@ static enum sq_status all_parts(const struct sums *s, const json_t *line, enum s
     return SQ_OK;
 }
 
+// Whether the line is of the unit that is asked for.
+static bool is_unit(const struct sums *s, const json_t *line)
+{
+    const json_t *const parameters = json_object_get(line, "parameters");
+    const char *const block = json_string_value(json_object_get(line, "block"));
+    bool is = block && strcmp(block, s->need ? "attend" : "vector") == 0;
+    for (size_t i = 0; is && s->need && s->need[i].name; i++)
+        is = json_integer_value(json_object_get(parameters, s->need[i].name)) == s->need[i].value;
+    return is;
+}
+
 static enum sq_status add_vector(struct sums *s, const json_t *line)
 {
-    const char *block = json_string_value(json_object_get(line, "block"));
+    const char *const block = s->need ? "attend" : "vector";
     const char *liberty = json_string_value(json_object_get(line, "liberty_digest"));
-    double lanes, beats, cycles, clock_ns, ns, e[SQ_N_MODES][SQ_N_ENERGIES] = {{0}};
+    double lanes = 1, beats, cycles, clock_ns, ns, e[SQ_N_MODES][SQ_N_ENERGIES] = {{0}};
     struct sq_vector_energy *const v = s->vector;
-    if (!block || strcmp(block, "vector") != 0)
+    if (!is_unit(s, line))
         return SQ_OK;
     if (!json_is_true(json_object_get(line, "is_golden")))
-        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of block vector is not golden", s->what);
-    if (v->is_there || !liberty || strlen(liberty) >= sizeof v->liberty)
-        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: %s", s->what,
-                       v->is_there ? "two lines of block vector, need one"
-                                   : "the line of block vector has no liberty_digest");
-    SQ_TRY(number(s, json_object_get(line, "parameters"), "Lanes", 1, &lanes));
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of block %s is not golden", s->what, block);
+    if (v->is_there)
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: two lines of block %s, need one", s->what, block);
+    if (!liberty || strlen(liberty) >= sizeof v->liberty)
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: the line of block %s has no liberty_digest",
+                       s->what, block);
+    SQ_TRY(sq_json_double(line, s->what, "outputs", 1, 1e18, 1, &beats, s->err)); // compared
+    if (!s->need)
+        SQ_TRY(number(s, json_object_get(line, "parameters"), "Lanes", 1, &lanes));
     SQ_TRY(number(s, line, "beats", 1, &beats));
     SQ_TRY(number(s, line, "cycles", 1, &cycles));
     SQ_TRY(number(s, line, "clock_ns", 1e-3, &clock_ns));
@@ -300,7 +315,13 @@ enum sq_status sq_energy_table_read(const char *path, const struct sq_recipe *re
 enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,
                                       struct sq_error *err)
 {
-    struct sums s = {.vector = out, .err = err};
+    return sq_energy_table_attend(path, NULL, out, err);
+}
+
+enum sq_status sq_energy_table_attend(const char *path, const struct sq_energy_need *need,
+                                      struct sq_vector_energy *out, struct sq_error *err)
+{
+    struct sums s = {.need = need, .vector = out, .err = err};
     *out = (struct sq_vector_energy){.is_there = false};
     return read(path, &s);
 }

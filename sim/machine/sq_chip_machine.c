@@ -204,6 +204,12 @@ static uint64_t compute_of(const struct sq_top_layer *l)
                                            : (uint64_t)l->tiles[COLS] * l->groups * l->beats);
 }
 
+// Chunks of K.
+static uint64_t chunks_of(const struct sq_top_layer *l)
+{
+    return l->part ? l->groups * sq_ceil_div(l->beats, l->part) : sq_ceil_div(l->groups, l->chunk);
+}
+
 // Share of the products that is made: all, or those of kept groups.
 static double share_of(const struct sq_top_layer *l)
 {
@@ -236,8 +242,7 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
     p->block_k = l->part ? l->part : l->is_indexed ? l->chunk : (uint64_t)l->chunk * l->beats;
     p->count_m = sq_ceil_div(l->tiles[ROWS], l->block[ROWS]);
     p->count_n = sq_ceil_div(l->tiles[COLS], l->block[COLS]);
-    p->count_k =
-        l->part ? l->groups * sq_ceil_div(l->beats, l->part) : sq_ceil_div(l->groups, l->chunk);
+    p->count_k = chunks_of(l);
     p->n_outer = l->cols_outer;
     p->act_kept = (is_whole || l->is_indexed) && (!l->cols_outer || p->count_m == 1);
     p->weight_kept = is_whole && (l->cols_outer || p->count_n == 1);
@@ -286,23 +291,21 @@ static uint64_t indexed_reads(const struct sq_top_layer *l, unsigned part)
                                       : (uint64_t)l->tiles[ROWS] * l->tiles[COLS];
 }
 
-// Bits that are read from the buffers, or written into them, in a layer. The engine reads a beat of both operands for each
-// beat that it takes, and scales for each result of a tile; sums of a tile wait between chunks of K.
-static uint64_t sram_nbits(const struct sq_chip_layer *c, const struct sq_mapping *p, bool is_write)
+uint64_t sq_chip_sram_nbits(const struct sq_chip_layer *c, bool is_write)
 {
     const struct sq_top_room room = sq_top_room(c->value);
     const uint64_t tiles = (uint64_t)c->layer.tiles[ROWS] * c->layer.tiles[COLS];
     const uint64_t results = tiles * (room.scale_once ? 1 : c->layer.groups);
     const uint64_t port = c->value[SQ_TOP_PORT_LEN];
     const uint64_t beats = (uint64_t)c->value[SQ_TOP_ROWS] * c->value[SQ_TOP_COLS] / port;
-    uint64_t sum = (c->layer.is_indexed ? 0 : p->count_k - 1) * tiles * beats *
+    uint64_t sum = (c->layer.is_indexed ? 0 : chunks_of(&c->layer) - 1) * tiles * beats *
                    word_nbits(32 * port * sq_top_kept_words(c->value));
     for (unsigned part = 0; part < SQ_TOP_OPERANDS; part++) {
         const bool is_scale = part == SQ_TOP_ROW_SCALE || part == SQ_TOP_COL_SCALE;
         const uint64_t read = c->layer.is_indexed && part != SQ_TOP_WEIGHT
                                   ? indexed_reads(&c->layer, part)
                               : is_scale ? results
-                                         : p->sum.compute;
+                                         : compute_of(&c->layer);
         const uint64_t written =
             times(c, part) * sq_top_beats(c->value, &c->layer, (enum sq_top_part)part);
         sum +=
@@ -332,8 +335,8 @@ enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_r
     if (!stats)
         return SQ_OK;
     *stats = (struct sq_machine_stats){.cycles = s.cycles,
-                                       .sram_read_nbits = sram_nbits(&c, plan, false),
-                                       .sram_write_nbits = sram_nbits(&c, plan, true),
+                                       .sram_read_nbits = sq_chip_sram_nbits(&c, false),
+                                       .sram_write_nbits = sq_chip_sram_nbits(&c, true),
                                        .steps = plan->count_m * plan->count_n * plan->count_k,
                                        .memory = s.wait,
                                        .dram = dram,

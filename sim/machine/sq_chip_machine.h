@@ -20,6 +20,10 @@ enum sq_status sq_machine_chip_for(const struct sq_machine *machine, const struc
                                    unsigned products, struct sq_chip_layer *layer,
                                    struct sq_error *err);
 
+// Bits that are read from the buffers, or written into them, in a layer. The engine reads a beat of both operands for each
+// beat that it takes, and scales for each result of a tile; sums of a tile wait between chunks of K.
+uint64_t sq_chip_sram_nbits(const struct sq_chip_layer *c, bool is_write);
+
 // sq_mapping_run on it. The plan is the one that the chip has for this layer (sq_chip_layer_of), the
 // only one; what is refused there is refused here. Of stats, low and high are alike: busy, and
 // blocked_output where the engine takes no operands that are there; memory: it waits for them. In `lo`

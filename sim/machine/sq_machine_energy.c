@@ -13,8 +13,9 @@
 const char *sq_machine_part_name(enum sq_machine_part part)
 {
     static const char *const name[SQ_N_MACHINE_PARTS] = {
-        "products",   "array_clock",  "array_leakage", "lines",  "output",     "sram_read",
-        "sram_write", "sram_leakage", "dram",          "vector", "chip_clock", "chip_leakage"};
+        "products",   "array_clock",  "array_leakage", "lines", "output",
+        "sram_read",  "sram_write",   "sram_leakage",  "dram",  "vector",
+        "chip_clock", "chip_leakage", "attention"};
     return name[part];
 }
 
@@ -216,10 +217,18 @@ void sq_machine_energy_vector(const struct sq_machine *machine, const struct sq_
                        clocked[of] * v->clock + lanes * seconds * v->leak);
 }
 
+void sq_machine_energy_unit(const struct sq_vector_energy *v, double n, enum sq_machine_part part,
+                            struct sq_machine_energy *e)
+{
+    for (unsigned of = 0; of < SQ_N_CASES; of++)
+        e->pj[part][of] = picojoules(n * v->change[of == SQ_CASE_LOW ? SQ_LOW : SQ_HIGH]);
+}
+
 void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
                            uint64_t n)
 {
     sum->is_chip = sum->is_chip || e->is_chip;
+    sum->has_attend = sum->has_attend || e->has_attend;
     for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
         for (unsigned of = 0; of < SQ_N_CASES; of++)
             sq_sat_sum(&sum->pj[i][of], n, e->pj[i][of]);

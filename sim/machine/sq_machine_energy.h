@@ -51,6 +51,7 @@ enum sq_machine_part {
     SQ_MACHINE_VECTOR, // of whole passes (sq_pass.h)
     SQ_MACHINE_CHIP_CLOCK,
     SQ_MACHINE_CHIP_LEAKAGE,
+    SQ_MACHINE_ATTEND, // of a token that a chip computes by itself
     SQ_N_MACHINE_PARTS
 };
 const char *sq_machine_part_name(enum sq_machine_part part);
@@ -73,23 +74,28 @@ void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping 
 // The ends of the range, and high with gated clocks.
 enum { SQ_CASE_LOW = SQ_LOW, SQ_CASE_HIGH = SQ_HIGH, SQ_CASE_GATED, SQ_N_CASES };
 
-// Which parts a machine has: all, or those in front of the chip's.
-static inline unsigned sq_machine_n_parts(bool is_chip)
-{
-    return is_chip ? SQ_N_MACHINE_PARTS : SQ_MACHINE_CHIP_CLOCK;
-}
-
 // Whole picojoules, which add up to the total in the last digit; SQ_COUNT_OVER: does not fit.
 struct sq_machine_energy {
-    bool is_chip;
+    bool is_chip, has_attend;
+    bool lacks_vector; // it has vector units that nobody measured: that part is absent
     uint64_t pj[SQ_N_MACHINE_PARTS][SQ_N_CASES];
 };
+// Which parts it has, the first of all: without the chip's, without attention.
+static inline unsigned sq_machine_n_parts(const struct sq_machine_energy *e)
+{
+    return e->has_attend ? SQ_N_MACHINE_PARTS
+           : e->is_chip  ? SQ_MACHINE_ATTEND
+                         : SQ_MACHINE_CHIP_CLOCK;
+}
 // Joules of vector units that do so many operations of a lane in `busy` of `seconds` seconds, for
 // e->pj[SQ_MACHINE_VECTOR].
 void sq_machine_energy_vector(const struct sq_machine *machine, const struct sq_vector_energy *v,
                               double operations, double busy, double seconds,
                               struct sq_machine_energy *e);
-// chip: of a machine that is one, else NULL.
+// The changes of a unit of a chip, so many, for e->pj[part]: its clock pins and leakage are among those of the chip.
+void sq_machine_energy_unit(const struct sq_vector_energy *v, double n, enum sq_machine_part part,
+                            struct sq_machine_energy *e);
+// chip: of a machine that is one, else NULL; then plan is not asked.
 void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
                        const struct sq_energy_memory *memory, const struct sq_energy_chip *chip,
                        const struct sq_mapping *plan, const struct sq_machine_accesses *a,

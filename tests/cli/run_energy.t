@@ -95,6 +95,25 @@ sed 's/"Macro":256/"Macro":0/' "$W/c.jsonl" >"$W/flops.jsonl"
 accept "the words of flip-flops take nothing" "${chip[@]}" --machine netlist.yaml --energy flops.jsonl
 ok "... of memories" [ "$(value 'part("sram_read", "high") + part("sram_write", "high") + part("sram_leakage", "high")')" = 0 ]
 
+# A token that a chip computes by itself; each part, on a drawn context: tests/llm/figures.py.
+{ cat "$ROOT/sim/machines/chip.yaml"; printf '  encoder: yes\n  vector: yes\n  attend: 2\n  head: 32\n'; } >"$W/token.yaml"
+token_table 10 >"$W/token.jsonl"
+token=(run --phase decode --context 6 --machine token.yaml --format dense --memory m.yaml --json)
+accept_note() { sq "${token[@]}" --energy "$1"; sed -i '/^sqsim run: note: the netlist/d' "$W.err"; }
+has() { value 'join " ", map $_->{part}, grep $_->{part} =~ /^(vector|attention)$/, @{$r->{energy}{energy_parts}}'; }
+accept_note token.jsonl
+ok "a token of a chip: joules of its units" [ "$RC$(has)" = "0vector attention" ]
+grep -v '"block":"attend"' "$W/token.jsonl" >"$W/no.jsonl"; accept_note no.jsonl
+ok "... no line of attention, no such part" [ "$RC$(has)" = 0vector ]
+sed 's/"HeadDim":32/"HeadDim":64/; /"block":"vector"/d' "$W/token.jsonl" >"$W/no.jsonl"; accept_note no.jsonl
+ok "... nor of a unit of other heads; none of a vector unit" [ "$RC$(has)" = 0 ]
+sed '$p' "$W/token.jsonl" >"$W/no.jsonl"; refuse "no.jsonl: two lines of block attend, need one" "${token[@]}" --energy no.jsonl
+sed '$s/0000007/0000008/' "$W/token.jsonl" >"$W/no.jsonl"; refuse "liberty_digest of engine and block attend" "${token[@]}" --energy no.jsonl
+sed '$s/"is_golden":true/"is_golden":false/' "$W/token.jsonl" >"$W/no.jsonl"; refuse "a line of block attend is not golden" "${token[@]}" --energy no.jsonl
+sed '$s/"is_golden"/"outputs":0,&/' "$W/token.jsonl" >"$W/no.jsonl"; refuse "no.jsonl: outputs = 0, need 1" "${token[@]}" --energy no.jsonl
+refuse "c.jsonl: no line of this chip" "${token[@]}" --energy c.jsonl
+refuse "kv-energy with machine chip: its chip computes a token by itself" "${token[@]}" --energy token.jsonl --kv-energy token.jsonl
+
 refuse "--machine needs --layer" energy --block array --point int4x8 --machine "$ROOT/sim/machines/chip.yaml"
 refuse "--block with --machine, whose chip has one engine" energy --layer '*.0.*' --block engine_array --machine "$ROOT/sim/machines/chip.yaml"
 refuse "format spqr: the chip does not run its layers; it runs all formats but spqt, spqr" energy --layer '*.0.*' --format spqr --machine "$ROOT/sim/machines/chip.yaml"

@@ -32,3 +32,13 @@ vector_line() {
   printf '{"block":"vector","parameters":{"Lanes":2},"liberty_digest":"%032d","is_golden":true,"recipe":null,"macs":0,"beats":4,"cycles":4,"clock_ns":10' 7
   printf ",\"zero_delay\":{$part},\"with_delays\":{$part}}\n" 800000 1600000
 }
+# The same of an attention unit of two queries over 4 codes a beat: 200 fJ a beat of a key, with delays 400.
+attend_line() {
+  vector_line | sed 's/"block":"vector","parameters":{"Lanes":2}/"block":"attend","parameters":{"Lanes":4,"Heads":2,"HeadDim":32,"Ahead":8,"IsInt8":0}/'
+}
+# All lines of sim/machines/chip.yaml with encoder, vector unit and such an attention unit.
+token_table() { # PERIOD
+  chip_table "$1" | sed 's/"OutKind":0,"PortLen":2/"OutKind":1,"PortLen":4/; s/"Parts":0}/"Parts":0,"Encode":4,"Vector":1,"Attend":162}/'
+  vector_line
+  attend_line
+}

@@ -299,6 +299,13 @@ def others():
     token = ("run", "--machine", "token.yaml", "--phase", "decode", "--context", context, "--format", "nvfp4")
     rows, _ = said(*token, "--and", "dense", "--fair", "none")
     check("token: a row has the time of the program", rows[0]["ms"], run(*token)[1]["ms"], 1e-9, str(context))
+    token = (*token[:-1], "dense", "--energy", "token.jsonl", "--memory", "memory.yaml")
+    _, s = said(*token)
+    pj = {p["part"]: p for p in s["energy"]["energy_parts"]}
+    for part, want in (("attention", context * 8 * 8 * .2), ("dram", 40 * (s["read_bytes"] + s["write_bytes"])), ("chip_clock", .5 * s["cycles"]), ("chip_leakage", 5e3 * s["ms"])):
+        check(f"token: joules of {part}", pj[part]["low_pj"], want, 1 / want, str(context))
+    rows, _ = run(*token, "--and", "nvfp4", "--fair", "none")
+    check("token: a row has the joules of the program", rows[0]["energy_high_j_per_token"], s["energy"]["energy_high_j_per_token"], 1e-9, str(context))
     some = draw.choice(("nvfp4", "sq_b", "sq_a_static --variant tied", "dense --weight-bits 5 --group 64", "mxplus")).split()
     run("quantize", "--algorithm", "rtn", "--calib-sequences", 1, "--format", *some, "-o", "w.st")
     run("inspect", "w.st")

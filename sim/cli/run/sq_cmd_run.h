@@ -137,7 +137,7 @@ json_t *sq_run_fair_json(const struct sq_run_request *request, const struct sq_m
 // Joules (sq_cmd_run_energy.c): of the request's format a MAC, of vector units, and of memory.
 struct sq_run_energy {
     struct sq_mac_energy mac;
-    struct sq_vector_energy vector;
+    struct sq_vector_energy vector, attend; // attend: of a chip that computes a token by itself
     struct sq_energy_memory memory;
     bool is_chip; // of a machine that is one: the line of its netlist
     struct sq_energy_chip chip;
@@ -155,6 +155,8 @@ void sq_run_energy_note(const struct sq_run_energy *e, double clock_hz);
 void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens);
 // Parts, totals and EDP; and where they come from, with joules a token.
 json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds);
+json_t *sq_run_energy_all_json(const struct sq_run_energy *e, const struct sq_machine_energy *sum,
+                               double seconds, double tokens);
 json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
                                   const struct sq_machine_energy *sum, double tokens);
 

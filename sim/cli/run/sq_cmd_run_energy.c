@@ -4,11 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/vector/sq_top_attend.h"
 #include "sim/cli/run/sq_cmd_run.h"
 #include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_checked.h"
 #include "sim/io/sq_json.h"
 #include "sim/machine/sq_chip_machine.h"
+
+// The attention unit of the chip, where the file has its line.
+static enum sq_status read_attend(const char *path, const unsigned *value, struct sq_run_energy *e,
+                                  struct sq_error *err)
+{
+    const struct sq_ta_unit unit = sq_ta_unit_of(value[SQ_TOP_ATTEND]);
+    const unsigned lanes = sq_ta_lanes(value[SQ_TOP_ATTEND], value[SQ_TOP_DATA_W] / 8);
+    const struct sq_energy_need need[] = {{"Lanes", lanes},         {"Heads", unit.heads},
+                                          {"HeadDim", unit.size},   {"Ahead", SQ_TA_AHEAD},
+                                          {"IsInt8", unit.is_int8}, {NULL, 0}};
+    SQ_TRY(sq_energy_table_attend(path, need, &e->attend, err));
+    if (e->attend.is_there && strcmp(e->attend.liberty, e->mac.liberty) != 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "%s: liberty_digest of engine and block attend = %.16s, %.16s, need one "
+                       "library",
+                       sq_path_tail(path), e->mac.liberty, e->attend.liberty);
+    return SQ_OK;
+}
 
 // The engine of the chip as it was measured, and its netlist, both of one library.
 static enum sq_status read_chip(const struct sq_run_request *in, const struct sq_machine *m,
@@ -24,6 +43,8 @@ static enum sq_status read_chip(const struct sq_run_request *in, const struct sq
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "%s: liberty_digest of engine and chip = %.16s, %.16s, need one library",
                        sq_path_tail(in->energy), e->mac.liberty, e->chip.liberty);
+    if (sq_machine_has_token(m))
+        SQ_TRY(read_attend(in->energy, c.value, e, err));
     e->is_chip = true;
     e->mac.needs_ns = fmax(e->mac.needs_ns, e->chip.period_ns); // of a NAN the other one
     return SQ_OK;
@@ -85,7 +106,9 @@ static json_t *json_pj(uint64_t pj)
 static json_t *json_parts(const struct sq_machine_energy *e)
 {
     json_t *parts = json_array();
-    for (unsigned i = 0; i < sq_machine_n_parts(e->is_chip); i++) {
+    for (unsigned i = 0; i < sq_machine_n_parts(e); i++) {
+        if (i == SQ_MACHINE_VECTOR && e->lacks_vector)
+            continue;
         json_t *part = json_object();
         json_object_set_new(part, "part",
                             json_string(sq_machine_part_name((enum sq_machine_part)i)));
@@ -132,12 +155,21 @@ json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
     return sq_cli_object(row);
 }
 
+json_t *sq_run_energy_all_json(const struct sq_run_energy *e, const struct sq_machine_energy *sum,
+                               double seconds, double tokens)
+{
+    json_t *const all = sq_run_energy_json(sum, seconds);
+    json_auto_t *source = sq_run_energy_source_json(e, sum, tokens);
+    json_object_update(all, source);
+    return all;
+}
+
 void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens)
 {
     const double low = joules(e, SQ_CASE_LOW), gated = joules(e, SQ_CASE_GATED);
     const double high = joules(e, SQ_CASE_HIGH);
     printf("  %-16s %14s %14s %14s %8s\n", "uJ", "low", "high, gated", "high", "of high");
-    for (unsigned i = 0; i < sq_machine_n_parts(e->is_chip); i++)
+    for (unsigned i = 0; i < sq_machine_n_parts(e); i++)
         if (i != SQ_MACHINE_VECTOR || e->pj[i][SQ_CASE_HIGH] > 0)
             printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
                    sq_machine_part_name((enum sq_machine_part)i),

@@ -155,7 +155,7 @@ static enum sq_status time_pass(struct sq_run_one *r, struct sq_error *err)
     return SQ_OK;
 }
 
-static enum sq_status open_energy(struct sq_run_one *r, struct sq_error *err)
+enum sq_status sq_run_one_energy(struct sq_run_one *r, struct sq_error *err)
 {
     struct sq_run_request of_cache = *r->request, of_head = *r->request;
     if (!r->request->energy)
@@ -315,18 +315,6 @@ static json_t *json_ops(const struct sq_run_one *r)
     return o;
 }
 
-// As `run` says them of a workload; null without --energy.
-static json_t *json_energy(const struct sq_run_one *r)
-{
-    const struct sq_machine_energy *e = &r->result.energy;
-    if (!r->request->energy)
-        return json_null();
-    json_t *all = sq_run_energy_json(e, r->result.total_seconds);
-    json_auto_t *source = sq_run_energy_source_json(&r->energy, e, tokens_of(r));
-    json_object_update(all, source);
-    return all;
-}
-
 static json_t *json_sum(const struct sq_run_one *r)
 {
     const struct sq_run_request *in = r->request;
@@ -353,7 +341,9 @@ static json_t *json_sum(const struct sq_run_one *r)
                 1e3 * x->dram, "vector_ms_by_op", json_ops(r)),
         SQ_KEYS("bytes", sq_cli_amount((long double)x->total_nbytes), "binds", sq_run_binds(x)),
         SQ_KEYS("tokens_per_second", tokens / x->total_seconds, "ttft_ms", 1e3 * r->first_s),
-        SQ_KEYS("energy", json_energy(r)),
+        SQ_KEYS("energy", in->energy ? sq_run_energy_all_json(&r->energy, &x->energy,
+                                                              x->total_seconds, tokens)
+                                     : json_null()),
         SQ_KEYS("seconds_host", r->seconds_host),
         SQ_COLUMNS_END};
     return sq_cli_object(row);
@@ -410,7 +400,7 @@ enum sq_status sq_run_one_open(const struct sq_run_request *in, struct sq_run_on
 enum sq_status sq_run_one_time(struct sq_run_one *r, struct sq_error *err)
 {
     choose_arrays(r);
-    SQ_TRY(open_energy(r, err));
+    SQ_TRY(sq_run_one_energy(r, err));
     return time_pass(r, err);
 }
 
@@ -427,7 +417,9 @@ enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err
     enum sq_status status = sq_run_one_open(in, &r, err);
     const bool is_token = status == SQ_OK && sq_machine_has_token(&r.machine);
     if (is_token)
-        status = sq_run_token(&r, sq_run_model_path(in), err);
+        SQ_THEN(status, sq_run_one_energy(&r, err));
+    if (is_token)
+        SQ_THEN(status, sq_run_token(&r, sq_run_model_path(in), err));
     else
         SQ_THEN(status, sq_run_one_time(&r, err));
     if (status == SQ_OK && !is_token)

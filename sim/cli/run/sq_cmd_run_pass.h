@@ -22,6 +22,8 @@ struct sq_run_one {
     double seconds_host; // planning and timing
 };
 
+// The files of --energy, --kv-energy and --head-energy; a machine whose clock is that of its netlist gets it. Nothing without --energy.
+enum sq_status sq_run_one_energy(struct sq_run_one *one, struct sq_error *err);
 // Reads the model and the machine, whose clock may then be changed; plans and times. Freed in any case.
 enum sq_status sq_run_one_open(const struct sq_run_request *request, struct sq_run_one *one,
                                struct sq_error *err);
@@ -33,10 +35,10 @@ const char *sq_run_binds(const struct sq_pass_result *x);
 const struct sq_recipe *sq_run_head(const struct sq_run_one *one);
 
 // A chip with vector and attention unit computes a token by itself (sq_cmd_run_token.c): SQ_ERR_UNSUPPORTED for what its time is not
-// of; times and prints the token of an opened request, whose model is the checkpoint at path.
+// of; times and prints the token of an opened request with its joules' files, whose model is the checkpoint at path.
 enum sq_status sq_run_token_check(const struct sq_run_request *request,
                                   const struct sq_machine *machine, struct sq_error *err);
-enum sq_status sq_run_token(const struct sq_run_one *one, const char *path, struct sq_error *err);
+enum sq_status sq_run_token(struct sq_run_one *one, const char *path, struct sq_error *err);
 // The same as a row: the seconds of its parts go to one->result. synth: the silicon is that of the chip's own netlist, by unit, and the
 // machine gets its clock but with --machine-clock; NULL: *silicon stays as it is. Errors of sq_area_chip_make, sq_synth_area.
 enum sq_status sq_run_token_row(struct sq_run_one *one, const char *path,

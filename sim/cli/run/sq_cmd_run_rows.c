@@ -226,6 +226,7 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
     enum sq_status status = sq_run_one_open(request, &one, err);
     if (r->is_token) {
         const struct sq_synth *const synth = request->fair == SQ_FAIR_AREA ? &r->synth : NULL;
+        SQ_THEN(status, sq_run_one_energy(&one, err));
         SQ_THEN(status, sq_run_token_row(&one, sq_run_model_path(request), synth, &silicon, err));
     } else {
         SQ_THEN(status, price(r, &one, &silicon, err));

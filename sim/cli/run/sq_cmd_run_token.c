@@ -21,7 +21,8 @@ enum sq_status sq_run_token_check(const struct sq_run_request *in, const struct 
                              : in->fair == SQ_FAIR_PEAK                   ? "--fair peak"
                              : in->period_ns > 0                          ? "--period"
                              : in->wires                                  ? "--wires"
-                             : in->energy                                 ? "--energy"
+                             : in->kv_energy                              ? "--kv-energy"
+                             : in->head_energy                            ? "--head-energy"
                              : in->pass.batch > 1                         ? "--batch"
                              : in->pass.chips > 1                         ? "--chips"
                              : strcmp(in->kv_format, "bf16") != 0         ? "--kv-format"
@@ -58,12 +59,48 @@ static enum sq_status build_token(const struct sq_run_one *r, struct sq_checkpoi
     return status;
 }
 
-static enum sq_status time_token(const struct sq_run_one *r, struct sq_checkpoint *ck,
+// Joules of all descriptors: those of the engine and of memories as of layers, the netlist around it all the time, and what changes in the units
+// whose lines --energy has.
+static void take_energy(struct sq_run_one *r, const unsigned *value,
+                        const struct sq_chip_cost *cost, const struct sq_token_counts *n)
+{
+    const struct sq_run_energy *const e = &r->energy;
+    struct sq_machine_energy *const to = &r->result.energy;
+    const double slots = (double)value[SQ_TOP_ROWS] * value[SQ_TOP_COLS] * value[SQ_TOP_BANK_LEN];
+    struct sq_chip_cost all = {0};
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        sq_chip_cost_add(&all, &cost[i]);
+    const double cycles = (double)all.cycles, read = (double)n->sram_read_nbits;
+    const struct sq_machine_accesses a = {
+        .macs = (double)n->layer.busy * slots,
+        .slots = cycles * slots,
+        .act_nbits = {read, read},
+        .load_nbits = (double)n->sram_write_nbits,
+        .dram_nbits = 8 * ((double)all.read_nbytes + (double)all.write_nbytes),
+        .busy = (double)(n->layer.cycles - n->layer.wait) / cycles};
+    sq_machine_energy(&r->machine, &e->mac, &e->memory, &e->chip, NULL, &a, cycles, to);
+    to->lacks_vector = !e->vector.is_there;
+    to->has_attend = e->attend.is_there;
+    if (e->vector.is_there)
+        sq_machine_energy_unit(&e->vector, (double)n->vector_beats * (value[SQ_TOP_DATA_W] / 32),
+                               SQ_MACHINE_VECTOR, to);
+    if (e->attend.is_there)
+        sq_machine_energy_unit(&e->attend, (double)n->key_beats, SQ_MACHINE_ATTEND, to);
+}
+
+static enum sq_status time_token(struct sq_run_one *r, struct sq_checkpoint *ck,
                                  struct sq_token_program *p, struct sq_chip_cost *cost,
                                  struct sq_error *err)
 {
+    struct sq_token_counts counts;
     SQ_TRY(build_token(r, ck, p, err));
-    return sq_token_time(p, (size_t)r->request->pass.context - 1, cost, err);
+    SQ_TRY(sq_token_time(p, (size_t)r->request->pass.context - 1, cost, &counts, err));
+    for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
+        r->result.total_seconds += (double)cost[i].cycles / r->machine.clock_hz;
+    r->workload.rest.tokens = r->workload.rest.chips = 1;
+    if (r->request->energy)
+        take_energy(r, p->value, cost, &counts);
+    return SQ_OK;
 }
 
 static enum sq_status open_model(const struct sq_run_one *r, const char *path,
@@ -98,6 +135,17 @@ static void put(const struct sq_run_one *r, const char *name, const struct sq_ch
     sq_cli_put(table, row);
 }
 
+// Which units have no joules of what changes in them.
+static void print_energy(const struct sq_run_one *r)
+{
+    const struct sq_run_energy *const e = &r->energy;
+    sq_run_energy_text(r->request, e);
+    printf("energy: clock pins and leakage of the whole chip; no changes of encoder, DMA, ring, "
+           "sequencer, registers and buffers%s%s\n",
+           e->vector.is_there ? "" : ", of the vector unit (`sqsim energy --block vector --json`)",
+           e->attend.is_there ? "" : ", of attention (`sqsim energy --block attend --json`)");
+}
+
 static void print(const struct sq_run_one *r, const struct sq_token_program *p,
                   const struct sq_chip_cost *cost)
 {
@@ -118,12 +166,16 @@ static void print(const struct sq_run_one *r, const struct sq_token_program *p,
             sq_cli_text(r->name), sq_cli_text(m->name), m->core.rows, m->core.cols,
             p->value[SQ_TOP_DATA_W] / 32, unit.heads, sq_ta_cache_names[unit.is_int8],
             m->clock_hz * 1e-9, heading, (unsigned long long)r->request->pass.context);
+    if (!table.is_json && r->request->energy)
+        print_energy(r);
     for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++)
         put(r, sq_token_part_names[i], &cost[i], all.cycles, &table);
     const double seconds = (double)all.cycles / m->clock_hz;
     if (!table.is_json) {
         put(r, "all", &all, all.cycles, &table);
         printf("%.6g ms, %.6g tokens/s\n", 1e3 * seconds, 1 / seconds);
+        if (r->request->energy)
+            sq_run_energy_print(&r->result.energy, seconds, 1);
         return;
     }
     const struct sq_cli_column row[] = {
@@ -135,7 +187,10 @@ static void print(const struct sq_run_one *r, const struct sq_token_program *p,
         SQ_KEYS("descriptors", p->n, "cycles", all.cycles, "busy", all.busy, "wait", all.wait),
         SQ_KEYS("blocked", all.blocked, "read_bytes", all.read_nbytes, "write_bytes",
                 all.write_nbytes),
-        SQ_KEYS("ms", 1e3 * seconds, "tokens_per_second", 1 / seconds),
+        SQ_KEYS("ms", 1e3 * seconds, "tokens_per_second", 1 / seconds, "energy",
+                r->request->energy
+                    ? sq_run_energy_all_json(&r->energy, &r->result.energy, seconds, 1)
+                    : json_null()),
         SQ_COLUMNS_END};
     sq_cli_put_summary(row, sq_cli_provenance("shapes",
                                               "modelled (cycle model of the chip, equal "
@@ -143,7 +198,7 @@ static void print(const struct sq_run_one *r, const struct sq_token_program *p,
                                               0));
 }
 
-enum sq_status sq_run_token(const struct sq_run_one *r, const char *path, struct sq_error *err)
+enum sq_status sq_run_token(struct sq_run_one *r, const char *path, struct sq_error *err)
 {
     struct sq_chip_cost cost[SQ_TOKEN_PARTS];
     SQ_CLOSED(sq_token_program_free) struct sq_token_program p = {0};
@@ -223,10 +278,8 @@ static void take_parts(struct sq_run_one *r, const struct sq_chip_cost *cost)
     for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++) {
         const double seconds = (double)cost[i].cycles / r->machine.clock_hz;
         *(i == SQ_TOKEN_ENCODE ? &r->encode_s : &r->result.seconds[of[i]]) += seconds;
-        r->result.total_seconds += seconds;
     }
     r->result.compute = r->result.dram = r->first_s = NAN; // nobody asks what either alone takes
-    r->workload.rest.tokens = r->workload.rest.chips = 1;
 }
 
 enum sq_status sq_run_token_row(struct sq_run_one *r, const char *path,
@@ -237,16 +290,14 @@ enum sq_status sq_run_token_row(struct sq_run_one *r, const char *path,
     SQ_CLOSED(sq_token_program_free) struct sq_token_program p = {0};
     SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
     SQ_TRY(open_model(r, path, &ck, err));
-    SQ_TRY(build_token(r, &ck, &p, err));
-    if (synth)
-        SQ_TRY(price(r, p.value, synth, s, err));
-    if (synth && !r->request->is_clock_machine &&
-        s->period_ns > 0) { // other plans, and another memory
-        SQ_TRY(sq_machine_set_netlist(&r->machine, s->period_ns, err));
-        sq_token_program_free(&p);
+    if (synth) {
         SQ_TRY(build_token(r, &ck, &p, err));
+        SQ_TRY(price(r, p.value, synth, s, err));
+        sq_token_program_free(&p);
     }
-    SQ_TRY(sq_token_time(&p, (size_t)r->request->pass.context - 1, cost, err));
+    if (synth && !r->request->is_clock_machine && s->period_ns > 0) // other plans, another memory
+        SQ_TRY(sq_machine_set_netlist(&r->machine, s->period_ns, err));
+    SQ_TRY(time_token(r, &ck, &p, cost, err));
     for (size_t i = 0; i < ck.n_layers; i++) {
         const double n = (double)ck.layer[i].n, k = (double)ck.layer[i].k;
         r->result.weights += n * k;

@@ -63,11 +63,19 @@ enum sq_status sq_token_end(struct sq_token_builder *b, struct sq_error *err);
 void sq_token_builder_free(struct sq_token_builder *b); // may be NULL
 void sq_token_program_free(struct sq_token_program *p);
 
+// What else is counted of a token, for joules.
+struct sq_token_counts {
+    struct sq_chip_cost layer;                  // layers alone
+    uint64_t sram_read_nbits, sram_write_nbits; // by them (sq_chip_sram_nbits)
+    uint64_t vector_beats, key_beats; // that the vector unit takes; of keys, that attention takes
+};
+
 // What the parts of such a program take for token 0 at this position, by the counters of the chip behind an ideal memory: the same as
 // sq_token_program_run, without a device and without values. Each descriptor is timed by the chip's cycle model (sq_chip_run.h)
-// once for all that differ in pages of their regions alone. cost[SQ_TOKEN_PARTS] is written.
+// once for all that differ in pages of their regions alone. cost[SQ_TOKEN_PARTS] and *counts are written.
 enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
-                             struct sq_chip_cost *cost, struct sq_error *err);
+                             struct sq_chip_cost *cost, struct sq_token_counts *counts,
+                             struct sq_error *err);
 
 // A token on the device of c, after those at the positions before it: *next is the number of the largest logit; logit[vocab];
 // cost[SQ_TOKEN_PARTS] is added to. SQ_ERR_RANGE for a position or token that there is none; SQ_ERR_INTERNAL where a

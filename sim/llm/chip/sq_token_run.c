@@ -5,6 +5,7 @@
 
 #include "sim/block/vector/sq_top_attend.h"
 #include "sim/llm/chip/sq_token_program.h"
+#include "sim/machine/sq_chip_machine.h"
 #include "sim/machine/sq_chip_run.h"
 
 const char *const sq_token_part_names[SQ_TOKEN_PARTS] = {
@@ -100,8 +101,32 @@ static enum sq_status time_one(const struct sq_token_program *p, const uint32_t 
                : sq_chip_run_descriptor(p->value, &p->memory, word, stats, err);
 }
 
+static void count(const struct sq_token_program *p, const uint32_t *word,
+                  const struct sq_chip_stats *stats, struct sq_token_counts *counts)
+{
+    const struct sq_top_room room = sq_top_room(p->value);
+    const uint32_t nbytes = p->value[SQ_TOP_DATA_W] / 8;
+    struct sq_chip_layer c;
+    struct sq_ta_layer attend;
+    if (is_layer(word) && sq_top_layer_decode(word, &room, &c.layer)) {
+        memcpy(c.value, p->value, sizeof c.value);
+        sq_chip_cost_add(&counts->layer, &(struct sq_chip_cost){.layers = 1,
+                                                                .cycles = stats->cycles,
+                                                                .busy = stats->busy,
+                                                                .wait = stats->wait});
+        counts->sram_read_nbits += sq_chip_sram_nbits(&c, false);
+        counts->sram_write_nbits += sq_chip_sram_nbits(&c, true);
+    } else if (sq_ta_decode(word, nbytes, p->value[SQ_TOP_ATTEND], &attend)) {
+        counts->key_beats +=
+            (uint64_t)attend.keys * attend.size / sq_ta_lanes(p->value[SQ_TOP_ATTEND], nbytes);
+    } else if ((word[SQ_DESC_KIND] & 0xffff) == SQ_DESC_KIND_VECTOR) {
+        counts->vector_beats += stats->busy;
+    }
+}
+
 enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
-                             struct sq_chip_cost *cost, struct sq_error *err)
+                             struct sq_chip_cost *cost, struct sq_token_counts *counts,
+                             struct sq_error *err)
 {
     struct sq_driver_token t = {.word = (volatile uint32_t *)p->word};
     SQ_FREED struct timed *const known = calloc(p->n, sizeof *known);
@@ -112,6 +137,7 @@ enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
         status =
             SQ_FAIL(err, SQ_ERR_RANGE, "position %zu, need 0..%zu", position, p->positions - 1);
     memset(cost, 0, SQ_TOKEN_PARTS * sizeof *cost);
+    *counts = (struct sq_token_counts){.key_beats = 0};
     for (uint32_t i = 0; status == SQ_OK && i < p->n; i++) {
         size_t at = 0;
         within_pages(slot(p, i), known[n].word);
@@ -120,6 +146,7 @@ enum sq_status sq_token_time(const struct sq_token_program *p, size_t position,
         if (at == n)
             status = time_one(p, slot(p, i), memo, &known[n++].stats, err);
         add_cost(p, i, &known[at].stats, cost);
+        count(p, slot(p, i), &known[at].stats, counts);
     }
     sq_chip_memo_free(memo);
     return status;
