@@ -119,23 +119,29 @@ finish() {
 # undigested FILE...: renames the digest of our safetensors files: what reads behind it is tested.
 undigested() { LC_ALL=C sed -i 's/"sq_digest"/"no_digest"/' "$@"; }
 
-# few_tokens N: from here on the embedded model has the first N sequences of its tokens alone, which calibrate in a moment.
+# few_tokens N [LENGTH]: from here on the embedded model has the first N sequences of its tokens alone, cut to LENGTH tokens, and
+# calibrates in a moment.
 few_tokens() {
+  rm -rf "$W/home"
   mkdir -p "$W/home/traces" && ln -s "$ROOT/sim" "$W/home" && cp -r "$ROOT/traces/tiny-llama" "$W/home/traces"
   export SQSIM_HOME=$W/home
-  python3 - "$1" "$SQSIM_HOME"/traces/tiny-llama/tokens_*.safetensors <<'EOS'
+  python3 - "$1" "${2:-1000000}" "$SQSIM_HOME"/traces/tiny-llama/tokens_*.safetensors <<'EOS'
 import json, struct, sys
-for path in sys.argv[2:]:
+n, most = int(sys.argv[1]), int(sys.argv[2])
+for path in sys.argv[3:]:
     data = open(path, "rb").read()
-    n = 8 + int.from_bytes(data[:8], "little")
-    head = json.loads(data[8:n])
-    starts = data[n + head["offsets"]["data_offsets"][0]:][:8 * int(sys.argv[1]) + 8]
-    ids = data[n:][:4 * int.from_bytes(starts[-8:], "little")]
-    head["ids"] = {"dtype": "I32", "shape": [len(ids) // 4], "data_offsets": [0, len(ids)]}
-    head["offsets"] = {"dtype": "I64", "shape": [len(starts) // 8], "data_offsets": [len(ids), len(ids) + len(starts)]}
+    begin = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:begin])
+    starts = struct.unpack_from("<%dq" % (n + 1), data, begin + head["offsets"]["data_offsets"][0])
+    offsets, ids = [0], b""
+    for first, end in zip(starts, starts[1:]):
+        ids += data[begin + head["ids"]["data_offsets"][0]:][4 * first:4 * min(end, first + most)]
+        offsets.append(len(ids) // 4)
+    head["ids"] = {"dtype": "I32", "shape": [offsets[-1]], "data_offsets": [0, len(ids)]}
+    head["offsets"] = {"dtype": "I64", "shape": [n + 1], "data_offsets": [len(ids), len(ids) + 8 * n + 8]}
     text = json.dumps(head).encode()
     text += b" " * (-len(text) % 8)
-    open(path, "wb").write(struct.pack("<Q", len(text)) + text + ids + starts)
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + ids + struct.pack("<%dq" % (n + 1), *offsets))
 EOS
 }
 

@@ -4,7 +4,8 @@
 # the loss of the same recipe, every bad value and every option without meaning is refused.
 . "$(dirname "$0")/../cli/lib.sh"
 
-# One short sequence of the embedded model is enough to tell recipes apart.
+# A short sequence of the embedded model is enough to tell recipes apart.
+few_tokens 64 120
 e() { sq eval --sequences 1 --summary --json "$@"; }
 g() { e --calib-sequences 3 "$@"; }
 loss() { number loss; }
@@ -42,8 +43,8 @@ for flags in "--bank 8" "--sparsity 0.5" "--high-bits 4 --low-bits 2" "--low-bit
   e --algorithm rtn $flags
   ok "$flags" differs
 done
-cp "$ROOT/traces/tiny-llama/tokens_eval.safetensors" "$W/other.safetensors"
-cp "$ROOT/traces/tiny-llama/tokens_calib.safetensors" "$W/calib.safetensors"
+cp "$SQSIM_HOME/traces/tiny-llama/tokens_eval.safetensors" "$W/other.safetensors"
+cp "$SQSIM_HOME/traces/tiny-llama/tokens_calib.safetensors" "$W/calib.safetensors"
 e --algorithm rtn --tokens calib.safetensors; ok "--tokens" differs
 e --algorithm rtn --sequences 2; ok "--sequences" differs
 ok "two have one" out_has '"kl_mean_95":\[0\.[0-9]*,0\.[0-9]*\]'
@@ -212,7 +213,7 @@ refuse "writes static masks" eval -o x.safetensors
 refuse "does not go with --summary" eval --format sq_a_static --summary -o x.safetensors
 
 # ---- weights through a file -----------------------------------------------------------------------
-few_tokens 16
+few_tokens 16 120
 cp "$SQSIM_HOME/traces/tiny-llama/tokens_eval.safetensors" "$W/other.safetensors"
 e --algorithm rtn --bank 16 --act-bits 4; base=$(loss)
 accept "quantize" quantize --algorithm rtn --bank 16 -o rtn.safetensors
@@ -364,7 +365,7 @@ ok "on an INT8 cache it adds less than a hundredth" awk "BEGIN{d = $UNIT / $(num
 refuse "softmax = 3, need 1, 2, 4, 8, 16, 32 or 64 lanes, or attend" eval --softmax 3
 PYTHON=${PYTHON:-python3}
 if "$PYTHON" -c 'import numpy' 2>/dev/null; then
-  "$PYTHON" tests/llm/kv_cache.py traces/tiny-llama 2 >"$W/numpy" || { echo "Bail out! kv_cache.py"; exit 1; }
+  "$PYTHON" tests/llm/kv_cache.py "$SQSIM_HOME/traces/tiny-llama" 2 >"$W/numpy" || { echo "Bail out! kv_cache.py"; exit 1; }
   for k in bf16 int8 int4 "int4 --kv-keys before" mxfp8 mxfp4 nvfp4; do
     sq eval --sequences 2 --summary --json $ASIS --kv-format $k
     ok "$k: loss and KL of numpy" awk -v name="$(sed 's/ --kv-keys /-/' <<<"$k")" -v loss="$(loss)" -v kl="$(number kl_mean)" '
