@@ -46,8 +46,10 @@ unsigned sq_bs_sub_bits(const struct sq_bs_format *f)
 unsigned sq_bs_n_subs(const struct sq_bs_format *f)
 {
     const struct sq_bs_table *t = sq_bs_table_of(f);
-    return sq_bs_sub_bits(f) > 0 ? t->length / t->leaf + (t->zero > SQ_BS_ZERO_INT ? 2 : t->zero)
-                                 : 0;
+    if (sq_bs_sub_bits(f) == 0)
+        return 0;
+    const unsigned leaves = t->length / t->leaf, has_two = t->sub_scale.bits && t->zero;
+    return leaves * (1 + has_two) + (t->zero > SQ_BS_ZERO_INT ? 2 : t->zero);
 }
 
 unsigned sq_bs_high_bits(const struct sq_bs_format *f)
@@ -241,6 +243,9 @@ void sq_bs_choose(const struct sq_bs_format *f, const float *x, size_t n,
 
 static float step_of(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i)
 {
+    const struct sq_bs_table *const t = sq_bs_table_of(f);
+    if (t && t->sub_scale.bits)
+        return sq_bs_sub_step(t, b->sub, (unsigned)i / t->leaf, b->step[0]);
     return b->step[b->is_high[i] && f->kind->has_two_parts];
 }
 
@@ -276,5 +281,8 @@ bool sq_bs_is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, s
 float sq_bs_value(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                   struct sq_bs_code c)
 {
-    return sq_bs_element(f, b, i, c) * step_of(f, b, i) + b->offset;
+    const struct sq_bs_table *const t = sq_bs_table_of(f);
+    const float offset =
+        t && t->sub_scale.bits ? sq_bs_sub_offset(t, b->sub, (unsigned)i / t->leaf) : b->offset;
+    return sq_bs_element(f, b, i, c) * step_of(f, b, i) + offset;
 }

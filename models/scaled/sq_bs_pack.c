@@ -51,6 +51,7 @@ struct field {
 static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
 {
     const unsigned leaves = t->length / t->leaf, has_grid = t->n_grids > 1 && !t->is_sign_grid;
+    const unsigned integers = t->sub_scale.bits ? leaves * (t->zero ? 2 : 1) : 0;
     *to = (struct field){0, leaves, 4, sq_bs_grid_bits(t)};
     if (has_grid && i == 0)
         return true;
@@ -62,7 +63,12 @@ static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
             return true;
         i -= n;
     }
-    *to = (struct field){leaves + i, 1, 0, t->zero == SQ_BS_ZERO_INT ? t->zero_bits : 8};
+    *to = (struct field){i, 1, 0, t->sub_scale.bits};
+    if (i < integers)
+        return true;
+    i -= integers;
+    *to = (struct field){(integers ? integers : leaves) + i, 1, 0,
+                         t->zero == SQ_BS_ZERO_INT ? t->zero_bits : 8};
     return i < (t->zero > SQ_BS_ZERO_INT ? 2u : t->zero);
 }
 
@@ -74,10 +80,11 @@ static void put_sub(const struct sq_bs_table *t, const uint8_t *sub, size_t at, 
             out[at / 8] |= (uint8_t)((sub[f.leaf] >> (f.shift + b) & 1u) << at % 8);
 }
 
-static void get_sub(const struct sq_bs_table *t, const uint8_t *in, size_t at, uint8_t *sub)
+static void get_sub(const struct sq_bs_table *t, const uint8_t *in, size_t at, size_t n_subs,
+                    uint8_t *sub)
 {
     struct field f;
-    memset(sub, 0, t->length / t->leaf + (t->zero > SQ_BS_ZERO_INT ? 2 : t->zero));
+    memset(sub, 0, n_subs);
     for (unsigned i = 0; field_of(t, i, &f); i++)
         for (unsigned b = 0; b < f.width; b++, at++)
             for (unsigned l = 0; l < f.n; l++)
@@ -249,6 +256,16 @@ static enum sq_status mark(struct sq_bs *c, size_t row, size_t j,
     return SQ_OK;
 }
 
+// A binary16 in the last bytes of a block is a number.
+static enum sq_status check_zero(const struct sq_bs_table *t, size_t row, size_t j,
+                                 const uint8_t *half, struct sq_error *err)
+{
+    SQ_FAIL_IF(t->zero > SQ_BS_ZERO_INT && (half[1] & 0x7cu) == 0x7cu, err, SQ_ERR_SCALE,
+               "row %zu, block %zu: zero point 0x%02x%02x is no number of binary16", row, j,
+               half[1], half[0]);
+    return SQ_OK;
+}
+
 enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *const in[SQ_BS_STREAMS],
                                 struct sq_error *err)
 {
@@ -259,7 +276,7 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
     size_t n_high = 0;
     SQ_TRY(check_streams(c, row, in, err));
     for (size_t j = 0; subs > 0 && j < blocks; j++)
-        get_sub(sq_bs_table_of(f), in[SQ_BS_SUB], j * sq_bs_sub_bits(f),
+        get_sub(sq_bs_table_of(f), in[SQ_BS_SUB], j * sq_bs_sub_bits(f), subs,
                 c->sub + (row * blocks + j) * subs);
     const bool has_kept = sq_bs_table_of(f) && sq_bs_table_of(f)->keep_m;
     const size_t wrong = has_kept ? unpack_kept(c, row, in) : c->k;
@@ -274,8 +291,10 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
             SQ_TRY(mark(c, row, i / f->block, in, err));
         if (at == 0)
             sq_bs_get_block(c, row, i / f->block, &b);
-        if (at == 0 && sq_bs_table_of(f) && sq_bs_table_of(f)->zero)
+        if (at == 0 && sq_bs_table_of(f) && sq_bs_table_of(f)->zero) {
             sq_bs_steps(f, (const float[SQ_BS_PARTS]){1, 1}, &b); // codes of 0 follow from them
+            SQ_TRY(check_zero(sq_bs_table_of(f), row, i / f->block, b.sub + subs - 2, err));
+        }
         const bool is_high = b.is_high[at];
         struct sq_bs_code code = {has_kept ? c->code[row * c->k + i]
                                            : (uint8_t)get(in[SQ_BS_CODES], i, sq_bs_code_bits(f)),

@@ -258,6 +258,31 @@ static enum sq_status settle_keep(const struct sq_bs_table *t, struct sq_error *
     return SQ_OK;
 }
 
+// Integers of sub-blocks.
+static enum sq_status settle_sub_scale(struct sq_bs_table *t, struct sq_error *err)
+{
+    const struct sq_bs_sub_scale *const s = &t->sub_scale;
+    const bool is_alone = t->n_grids == 1 && t->n_tries == 1 && t->n_levels == 0 && !t->keep_m &&
+                          t->below + t->above == 0 && !t->is_reciprocal;
+    if (s->bits == 0)
+        return SQ_OK;
+    if (s->bits > 8 || s->bits < 2 || s->length < 8 || !is_power_of_two(s->length) ||
+        s->length >= t->length || t->length / s->length > SQ_BS_TABLE_SUBS)
+        return RANGE("blocks.1: integers of %u bits of %u elements, need 2..8 of 8 to %u, at most "
+                     "%d of a block",
+                     s->bits, s->length, t->length / 2, SQ_BS_TABLE_SUBS);
+    if (!is_alone || !sq_bs_scale_is_float(t->scale))
+        return RANGE("blocks.1.scale of integers: need scale f16, bf16 or f32 of the block, one "
+                     "grid, one divisor, no search, no keep and no other sub-blocks");
+    if (t->statistic > SQ_BS_RANGE || (t->zero && t->zero != SQ_BS_ZERO_MIN) ||
+        (t->zero && s->is_signed) || (t->statistic == SQ_BS_MAX && !s->is_signed))
+        return RANGE("blocks.1.scale of integers: need rule amax, max with a sign, or range with "
+                     "zero min without one");
+    t->leaf = s->length;
+    t->sub_bits += t->length / t->leaf * s->bits * (t->zero ? 2 : 1);
+    return SQ_OK;
+}
+
 static enum sq_status settle_levels(struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned above = t->length, up = 0;
@@ -352,5 +377,6 @@ enum sq_status sq_bs_table_settle(struct sq_bs_table *t, struct sq_error *err)
     SQ_TRY(settle_zero(t, err));
     SQ_TRY(settle_keep(t, err));
     t->sub_bits = sq_bs_grid_bits(t) + (t->zero > SQ_BS_ZERO_INT ? 16 : t->zero_bits);
-    return settle_levels(t, err);
+    SQ_TRY(settle_levels(t, err));
+    return settle_sub_scale(t, err);
 }

@@ -15,6 +15,10 @@
 // grid where it is not in the sign of the scale. A level that covers several smallest sub-blocks is the
 // same in all of them. Behind them stand the bytes of a zero point, one (INT) or two.
 //
+// With sub_scale each sub-block has an integer that multiplies the step of the block, and with MIN another one, without a
+// sign, whose product with the binary16 of the block is subtracted from the values. sub[] holds the codes of all of the
+// first, those of the second, and the binary16.
+//
 // With keep_m, of every keep_m elements keep_n are kept, of pairs of neighbours as many; the others are 0, of the code of
 // 0. Rows have the codes of all; which are kept follows from them (sq_bs_pack.h).
 #ifndef SQ_BS_TABLE_H
@@ -29,6 +33,7 @@ enum {
     SQ_BS_TABLE_CODES = 256, //
     SQ_BS_TABLE_GRIDS = 16,  // of a format, at most
     SQ_BS_TABLE_LEVELS = 2,  // below the blocks
+    SQ_BS_TABLE_SUBS = 16,   // integers of sub-blocks in a block, at most
     SQ_BS_TABLE_TRIES = 16,  // pairs of grid and divisor
     SQ_BS_TABLE_NEAR = 16,   // neighbours of a scale's code on either side, at most
     SQ_BS_TABLE_FRACTION = 9,
@@ -68,6 +73,12 @@ struct sq_bs_sub_level {
         at; // its exponent is the smallest e with amax / step / 2^(exponents) < at, or the largest
 };
 
+// Integers of `bits` bits in place of exponents, in two's complement or without a sign. bits 0: there are none.
+struct sq_bs_sub_scale {
+    unsigned length, bits;
+    bool is_signed;
+};
+
 // A pair that the rule tries.
 struct sq_bs_try {
     unsigned grid;
@@ -105,7 +116,8 @@ struct sq_bs_table {
     bool is_sign_grid;     // two grids: the uppermost bit of the scale's code says which
     unsigned n_levels;
     struct sq_bs_sub_level level[SQ_BS_TABLE_LEVELS];
-    unsigned keep_n, keep_m; // 0, 0: all are kept
+    struct sq_bs_sub_scale sub_scale; // needs n_levels = 0
+    unsigned keep_n, keep_m;          // 0, 0: all are kept
     bool keeps_pairs;
     bool has_global; // a binary32 above the blocks: one of the tensor of weights, one of each token
     // ---- derived by sq_bs_table_settle
@@ -153,10 +165,25 @@ static inline int32_t sq_bs_zero_of(const struct sq_bs_table *t, const uint8_t *
 
 static inline float sq_bs_offset_of(const struct sq_bs_table *t, const uint8_t *sub, float step)
 {
-    if (t->zero <= SQ_BS_ZERO_INT)
+    if (t->zero <= SQ_BS_ZERO_INT || t->sub_scale.bits)
         return 0;
     const float z = sq_bs_float_value(SQ_BS_SCALE_F16, sub[1] | (uint32_t)sub[2] << 8);
     return t->zero == SQ_BS_ZERO_F16 ? -(z * step) : z;
+}
+
+// With sub_scale: the step of sub-block `leaf`, and what is added to its values.
+static inline float sq_bs_sub_step(const struct sq_bs_table *t, const uint8_t *sub, unsigned leaf,
+                                   float step)
+{
+    const int32_t sign = t->sub_scale.is_signed ? 1 << (t->sub_scale.bits - 1) : 0;
+    return (float)((sub[leaf] ^ sign) - sign) * step;
+}
+
+static inline float sq_bs_sub_offset(const struct sq_bs_table *t, const uint8_t *sub, unsigned leaf)
+{
+    const unsigned leaves = t->length / t->leaf;
+    const uint32_t half = sub[2 * leaves] | (uint32_t)sub[2 * leaves + 1] << 8;
+    return t->zero ? 0 - (float)sub[leaves + leaf] * sq_bs_float_value(SQ_BS_SCALE_F16, half) : 0;
 }
 
 // The last code of the integer v in the only grid; -1: it has none.
@@ -168,12 +195,13 @@ static inline int sq_bs_code_with(const struct sq_bs_table *t, int32_t v)
     return code;
 }
 
-// Whether products of codes know the zero points: a minimum is ones at a scale, both of binary16.
+// Whether products of codes know what is beside the codes: a minimum is ones at a scale, both of binary16; no product knows
+// integers of sub-blocks.
 static inline bool sq_bs_is_multiplied(const struct sq_bs_table *t)
 {
     const bool is_apart = t->zero == SQ_BS_ZERO_MIN && t->scale == SQ_BS_SCALE_F16 &&
                           sq_bs_code_with(t, 0) >= 0 && sq_bs_code_with(t, 1) >= 0;
-    return t->zero <= SQ_BS_ZERO_INT || is_apart;
+    return t->sub_scale.bits == 0 && (t->zero <= SQ_BS_ZERO_INT || is_apart);
 }
 
 // Elements that a group has, together: 2 of pairs.
@@ -203,7 +231,7 @@ static inline void sq_bs_dropped(const struct sq_bs_table *t, const float *x, si
 // The grid of a block.
 static inline unsigned sq_bs_grid_of(const struct sq_bs_table *t, uint32_t scale, uint8_t sub)
 {
-    return t->is_sign_grid ? scale >> 7 & 1 : sub >> 4;
+    return t->is_sign_grid ? scale >> 7 & 1 : t->n_grids > 1 ? sub >> 4 : 0;
 }
 
 // Bits that say the grid of a block, where the scale does not.

@@ -60,6 +60,12 @@ static unsigned leaf_of(const struct sq_bs_table *t, size_t i)
     return (unsigned)i / t->leaf;
 }
 
+// The exponent of the sub-block of element i.
+static int exponent_of(const struct sq_bs_table *t, const struct sq_bs_block *b, size_t i)
+{
+    return t->n_levels > 0 ? (int)sq_bs_sub_exponent(b->sub[leaf_of(t, i)]) : 0;
+}
+
 static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                                 float x, float q)
 {
@@ -67,12 +73,15 @@ static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs
     const uint8_t sub = b->sub[leaf_of(t, i)];
     const unsigned grid = sq_bs_grid_of(t, b->scale[0], sub);
     const struct sq_bs_sorted *s = &t->sorted[grid];
-    const float step = ldexpf(b->step[0], (int)sq_bs_sub_exponent(sub));
+    const bool has_integers = t->sub_scale.bits > 0;
+    const float step = has_integers ? sq_bs_sub_step(t, b->sub, leaf_of(t, i), b->step[0])
+                                    : ldexpf(b->step[0], exponent_of(t, b, i));
+    const float offset = has_integers ? sq_bs_sub_offset(t, b->sub, leaf_of(t, i)) : b->offset;
     const float own = step == 0 || b->is_high[i]  ? 0
                       : t->is_reciprocal          ? sq_bs_product_odd(x, sq_bs_reciprocal(step))
                       : t->n_levels > 0           ? x / step
                       : t->zero == SQ_BS_ZERO_INT ? q + (float)sq_bs_zero_of(t, b->sub)
-                      : t->zero                   ? (x - b->offset) / step
+                      : t->zero                   ? (x - offset) / step
                                                   : q;
     const float m = t->is_signed[grid] ? fabsf(own) : own;
     unsigned v = 0;
@@ -89,7 +98,7 @@ static float element(const struct sq_bs_format *f, const struct sq_bs_block *b, 
     const uint8_t sub = b->sub[leaf_of(t, i)];
     const int32_t z = sq_bs_zero_of(t, b->sub) * (1 << t->fraction);
     const int32_t v = t->value[sq_bs_grid_of(t, b->scale[0], sub)][c.code] - z;
-    return ldexpf((float)v, (int)sq_bs_sub_exponent(sub) - (int)t->fraction);
+    return ldexpf((float)v, exponent_of(t, b, i) - (int)t->fraction);
 }
 
 static bool is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,

@@ -491,9 +491,92 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
             tile->sub[u][l] = (has_levels ? tile->sub[u][l] : 0) | grid[l] << 4;
 }
 
+// Nearest integers to x / step from 0, or from the lowest of as many bits, to `last`.
+INLINE void integer_codes(const float x[LANES], const float step[LANES], bool is_signed,
+                          int32_t last, int32_t code[LANES])
+{
+    for (unsigned l = 0; l < LANES; l++) {
+        const float q = step[l] != 0 ? rintf(x[l] / step[l]) : 0;
+        const float least = is_signed ? (float)(-last - 1) : 0;
+        code[l] = (int32_t)(q > (float)last ? (float)last : q < least ? least : q);
+    }
+}
+
+// The largest of all, over `last`, as a scale of that type: its code, and its value.
+INLINE void above_integers(enum sq_bs_scale_type type, float x[][LANES], unsigned n, int32_t last,
+                           int32_t code[LANES], float step[LANES])
+{
+    float most[LANES] = {0};
+    for (unsigned u = 0; u < n; u++)
+        for (unsigned l = 0; l < LANES; l++)
+            most[l] = fabsf(x[u][l]) > most[l] ? fabsf(x[u][l]) : most[l];
+    for (unsigned l = 0; l < LANES; l++)
+        most[l] /= (float)last;
+    scale_codes(type, most, code);
+    steps_of(type, code, 1, step);
+}
+
+// What the rule makes of each sub-block, and how far its elements reach below 0.
+INLINE void sub_scales(const struct sq_bs_table *t, const struct sq_bs_tile *tile,
+                       float to[][LANES], float below[][LANES])
+{
+    for (unsigned u = 0; u < t->length / t->leaf; u++)
+        for (unsigned l = 0; l < LANES; l++) {
+            float low = t->zero ? 0 : tile->x[u * t->leaf][l], high = low;
+            for (unsigned i = u * t->leaf; i < (u + 1) * t->leaf; i++) {
+                low = tile->x[i][l] < low ? tile->x[i][l] : low;
+                high = tile->x[i][l] > high ? tile->x[i][l] : high;
+            }
+            const float far = high >= -low ? high : low;
+            const float of = t->zero ? high - low : t->statistic == SQ_BS_AMAX ? fabsf(far) : far;
+            to[u][l] = of / t->tries[0].divisor;
+            below[u][l] = t->zero ? 0 - low : 0;
+        }
+}
+
+// Sub-blocks with integers that multiply the step of their block.
+INLINE void integers_tile(const struct sq_bs_table *t, struct sq_bs_tile *tile)
+{
+    const unsigned leaves = t->length / t->leaf;
+    const bool is_signed = t->sub_scale.is_signed;
+    const int32_t mask = (1 << t->sub_scale.bits) - 1, last = is_signed ? mask >> 1 : mask;
+    float wanted[SQ_BS_TABLE_SUBS][LANES], below[SQ_BS_TABLE_SUBS][LANES], least[LANES];
+    int32_t half[LANES], integer[LANES];
+    sub_scales(t, tile, wanted, below);
+    above_integers(t->scale, wanted, leaves, last, tile->scale[0], tile->step[0]);
+    above_integers(SQ_BS_SCALE_F16, below, leaves, last, half, least);
+    for (unsigned u = 0; u < leaves; u++) {
+        float own[LANES], less[LANES];
+        integer_codes(wanted[u], tile->step[0], is_signed, last, integer);
+        for (unsigned l = 0; l < LANES; l++) {
+            tile->sub[u][l] = integer[l] & mask;
+            own[l] = (float)integer[l] * tile->step[0][l];
+        }
+        integer_codes(below[u], least, false, last, integer);
+        for (unsigned l = 0; l < LANES; l++) {
+            less[l] = (float)integer[l] * least[l];
+            if (t->zero)
+                tile->sub[leaves + u][l] = integer[l];
+        }
+        for (unsigned i = u * t->leaf; i < (u + 1) * t->leaf; i++) {
+            float q[LANES], value[LANES];
+            for (unsigned l = 0; l < LANES; l++)
+                q[l] = own[l] == 0 ? 0
+                       : t->zero   ? (tile->x[i][l] + less[l]) / own[l]
+                                   : tile->x[i][l] / own[l];
+            nearest(t, 0, SQ_BS_SHAPE_ANY, q, value, tile->code[i]);
+        }
+    }
+    for (unsigned l = 0; t->zero && l < LANES; l++) {
+        tile->sub[2 * leaves][l] = half[l] & 0xff;
+        tile->sub[2 * leaves + 1][l] = half[l] >> 8;
+    }
+}
+
 INLINE bool is_plain(const struct sq_bs_table *t)
 {
-    return t->n_levels == 0 && !t->is_reciprocal && t->statistic == SQ_BS_AMAX && !t->keep_m;
+    return t->n_levels == 0 && !t->sub_scale.bits && !t->is_reciprocal &&
+           t->statistic == SQ_BS_AMAX && !t->keep_m;
 }
 
 INLINE void plain_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, unsigned block,
@@ -519,7 +602,9 @@ INLINE void other_tile(const struct sq_bs_format *f, struct sq_bs_tile *tile, un
                        const float *global)
 {
     drop(sq_bs_table_of(f), tile);
-    if (sq_bs_table_of(f)->is_reciprocal)
+    if (sq_bs_table_of(f)->sub_scale.bits)
+        integers_tile(sq_bs_table_of(f), tile);
+    else if (sq_bs_table_of(f)->is_reciprocal)
         tile_as(f, RECIPROCAL, tile, block, global);
     else if (sq_bs_table_of(f)->n_levels > 0)
         tile_as(f, LEVELS, tile, block, global);

@@ -249,6 +249,8 @@ enum sq_scaled_element sq_scaled_element_of_table(const struct sq_bs_table *t,
 enum sq_status sq_scaled_check_table(const struct sq_bs_table *t, struct sq_error *err)
 {
     unsigned words[SQ_SCALED_TABLE_WORDS];
+    SQ_FAIL_IF(t->sub_scale.bits, err, SQ_ERR_UNSUPPORTED,
+               "format = %s: no RTL has blocks.1.scale of integers, need pow2", t->name);
     SQ_FAIL_IF(!sq_bs_is_multiplied(t), err, SQ_ERR_UNSUPPORTED,
                "format = %s: no RTL has blocks.0.zero = %s, need none or int, or min with scale "
                "f16 and grids with 0 and 1",

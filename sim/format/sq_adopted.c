@@ -25,15 +25,19 @@ static const struct sq_format_ops *described(const struct sq_adopted *a)
                               : a->scale_dtype == SQ_BF16 ? "bf16"
                                                           : "f32";
     const struct sq_format_ops *f;
-    char text[320];
+    char text[320], integer[16] = "", below[64] = "";
+    if (a->sub_group) {
+        snprintf(integer, sizeof integer, "_%sint%u", a->is_sub_signed ? "" : "u", a->sub_bits);
+        snprintf(below, sizeof below, ", {length: %zu, scale: %s}", a->sub_group, integer + 1);
+    }
     const int n = snprintf(text, sizeof text,
-                           "name: int%u_%sg%zu_%s\n"
+                           "name: int%u_%sg%zu%s_%s\n"
                            "elements: {bits: %u, grids: {int%u: %s}}\n"
-                           "blocks: [{length: %zu, scale: %s, rule: %s%u%s}]\n"
+                           "blocks: [{length: %zu, scale: %s, rule: %s%u%s}%s]\n"
                            "tensor_scale: none\n"
                            "operands: weights\n",
-                           a->bits, k.name, a->group, scale, a->bits, a->bits, k.grid, a->group,
-                           scale, k.rule, k.by, k.zero);
+                           a->bits, k.name, a->sub_group ? a->sub_group : a->group, integer, scale,
+                           a->bits, a->bits, k.grid, a->group, scale, k.rule, k.by, k.zero, below);
     return sq_format_described(text, (size_t)n, "integers", &f, NULL) == SQ_OK ? f : NULL;
 }
 
@@ -65,13 +69,27 @@ static void pack(const struct sq_adopted *a, size_t row_nbytes, uint8_t *out)
             sq_bits_put(out + row * row_nbytes, j, a->bits, (int8_t)a->code[row * a->k + j]);
 }
 
-// Zero points or minima, each row from a whole byte on.
-static void put_zeros(const struct sq_adopted *a, unsigned bits, size_t row_nbytes, uint8_t *out)
+static size_t put_bits(uint8_t *out, size_t at, unsigned v, unsigned bits)
 {
-    const size_t groups = a->k / a->group;
-    for (size_t i = 0; i < a->n * groups; i++)
-        for (size_t b = 0, at = i % groups * bits; b < bits; b++, at++)
-            out[i / groups * row_nbytes + at / 8] |= (uint8_t)((a->zero[i] >> b & 1u) << at % 8);
+    for (unsigned b = 0; b < bits; b++, at++)
+        out[at / 8] |= (uint8_t)((v >> b & 1u) << at % 8);
+    return at;
+}
+
+// Integers of sub-blocks, and a zero point or minimum of zero_bits, block after block; each row from a whole byte on.
+static void put_beside(const struct sq_adopted *a, unsigned zero_bits, size_t row_nbytes,
+                       uint8_t *out)
+{
+    const size_t groups = a->k / a->group, subs = a->sub_group ? a->group / a->sub_group : 0;
+    size_t at = 0;
+    for (size_t i = 0; i < a->n * groups; i++) {
+        uint8_t *const row = out + i / groups * row_nbytes;
+        at = i % groups ? at : 0;
+        for (unsigned p = 0; p < 2; p++)
+            for (size_t j = i * subs; a->sub[p] && j < (i + 1) * subs; j++)
+                at = put_bits(row, at, a->sub[p][j], a->sub_bits);
+        at = put_bits(row, at, zero_bits ? a->zero[i] : 0, zero_bits);
+    }
 }
 
 // Scales as the description stores them: the numbers of the file, which are of that type.
@@ -94,11 +112,13 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     const struct sq_format_adopts *names = r->format->file->adopts;
     const size_t row_nbytes = (a->k * a->bits + 7) / 8, groups = a->k / a->group;
     const bool is_code = a->scale_type != SQ_ADOPTED_BINARY32;
-    const bool has_zero = a->grid == SQ_ADOPTED_ZERO || a->grid == SQ_ADOPTED_MIN;
-    const unsigned zero_bits = a->grid == SQ_ADOPTED_MIN ? 16 : a->bits;
-    const size_t zero_nbytes = (groups * zero_bits + 7) / 8;
+    const unsigned zero_bits = a->grid == SQ_ADOPTED_MIN    ? 16
+                               : a->grid == SQ_ADOPTED_ZERO ? a->bits
+                                                            : 0;
+    const size_t subs = a->sub_group ? a->group / a->sub_group * (1u + !!a->sub[1]) : 0;
+    const size_t beside_nbytes = (groups * (subs * a->sub_bits + zero_bits) + 7) / 8;
     SQ_FREED uint8_t *stream = calloc(a->n, row_nbytes);
-    SQ_FREED uint8_t *zeros = calloc(a->n, zero_nbytes),
+    SQ_FREED uint8_t *beside = calloc(a->n, beside_nbytes + 1),
                      *scales = calloc(a->n, groups * sizeof(float));
     struct sq_tensor part[4] = {{.name = names->code,
                                  .dtype = SQ_U8,
@@ -116,7 +136,7 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
                                                    : (const void *)a->scale}};
     size_t n_parts = 2;
     *q = (struct sq_quant_layer){0};
-    SQ_NEED(stream && zeros && scales, err, "a layer of %zu x %zu", a->n, a->k);
+    SQ_NEED(stream && beside && scales, err, "a layer of %zu x %zu", a->n, a->k);
     if (a->has_global)
         part[n_parts++] = (struct sq_tensor){.name = names->global,
                                              .dtype = SQ_F32,
@@ -132,13 +152,13 @@ enum sq_status sq_adopted_layer(const struct sq_adopted *a, const struct sq_reci
     pack(a, row_nbytes, stream);
     if (a->grid)
         put_scales(a, scales);
-    if (has_zero) {
-        put_zeros(a, zero_bits, zero_nbytes, zeros);
+    if (beside_nbytes > 0) {
+        put_beside(a, zero_bits, beside_nbytes, beside);
         part[n_parts++] = (struct sq_tensor){.name = names->zero,
                                              .dtype = SQ_U8,
                                              .n_dims = 2,
-                                             .dim = {a->n, zero_nbytes},
-                                             .data = zeros};
+                                             .dim = {a->n, beside_nbytes},
+                                             .data = beside};
     }
     enum sq_status status = SQ_OK;
     for (size_t i = 0; status == SQ_OK && i < n_parts; i++)

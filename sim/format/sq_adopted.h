@@ -20,7 +20,7 @@ enum sq_adopted_scale {
 enum sq_adopted_grid {
     SQ_ADOPTED_BUILT_IN, // others
     SQ_ADOPTED_ZERO,     // unsigned, less a zero point of as many bits
-    SQ_ADOPTED_MIN,      // unsigned, above a minimum
+    SQ_ADOPTED_MIN,      // unsigned, above a minimum; that of sub-blocks is subtracted
     SQ_ADOPTED_OFFSET,   // unsigned, less 2^(bits - 1)
     SQ_ADOPTED_INT,      // two's complement without its lowest pattern
 };
@@ -40,8 +40,12 @@ struct sq_adopted {
     // Size of a code and of a scale in the file: fewer where the lowest integer, which is no value here, takes a bit more,
     // and where scales are 16-bit floats. 0: as here.
     unsigned stored_bits, scale_nbytes;
-    size_t n, k;        // k is a multiple of group
-    size_t group;       // columns that share a scale
+    size_t n, k;  // k is a multiple of group
+    size_t group; // columns that share a scale
+    // Columns of a sub-block whose integer multiplies the scale, and another one the minimum; 0: there are none. Its bits.
+    size_t sub_group;
+    unsigned sub_bits;
+    bool is_sub_signed;
     bool has_row_scale; // a row has one, however long it is; group = k
     enum sq_adopted_scale scale_type;
     enum sq_adopted_grid grid; // integers that are described
@@ -56,6 +60,7 @@ struct sq_adopted {
     const float *scale;        // [n][k / group], SQ_ADOPTED_BINARY32
     const uint8_t *scale_code; // [n][k / group], the others
     const uint16_t *zero;      // [n][k / group], of SQ_ADOPTED_ZERO; of SQ_ADOPTED_MIN binary16
+    const uint8_t *sub[2];     // [n][k / sub_group], of scales, and of minima where there are some
     float global;              // where has_global
 };
 

@@ -55,6 +55,7 @@ lie "scale\[0\] has code 0x7f, need 0..0x7e" sfp4 scale 0 '\x7f'
 lie "code 0x8 is no value" sfp4 codes 0 '\x08'
 lie "the mask keeps others than 4 of 8" nvfp4_sparse mask 0 '\xff'
 lie "columns from 0 on: the mask keeps others" nvfp4_sparse codes 0 '\x00'
+lie "zero point 0x7c00 is no number" kivi_g32 sub 0 '\x00\x7c'
 lie "is no value" sfp4 sub 0 '\xff' # of three grids the fourth
 edit() { # PATTERN FROM TO: the description of a file changed so is refused
   sed "s/name: hif4/name: mine/" "$FORMATS/hif4.yaml" >"$W/mine.yaml"
@@ -97,6 +98,8 @@ tensor_scale: none
 Y
 refuse "no RTL has blocks.0.keep = .4, 8., need none" run $small --format nvfp4_sparse
 refuse "no RTL has blocks.0.zero = min, need none or int" run $small --format zero.yaml --operand act
+refuse "operand = both: products of codes have no sums for blocks.1.scale of integers" run $small --format q6_k --operand both
+refuse "no RTL has blocks.1.scale of integers" run $small --format q6_k --operand act
 refuse "operand = act: no RTL has blocks.0.zero = min beside" run $small --format q4_1 --operand act
 refuse "vectors have scales of 8 bits, no blocks.0.scale = f16" quantize --vectors --format awq_g128 -o "$W"
 sed -i 's/uint/int/; s/bits: 4/bits: 7/; s/range.*min/amax \/ 63/' "$W/zero.yaml"
@@ -142,6 +145,13 @@ elements: {bits: 4, grids: {q: int}}
 blocks: [{length: 16, scale: f16, rule: amax / 7, keep: [4, 8], keep_by: pairs}]
 tensor_scale: none
 Y
+cat >"$W/fine" <<'Y'
+name: fine
+elements: {bits: 4, grids: {q: uint}}
+blocks: [{length: 128, scale: f16, rule: range / 15, zero: min}, {length: 8, scale: uint6}]
+tensor_scale: none
+operands: weights
+Y
 cat >"$W/zero" <<'Y'
 name: zero
 elements: {bits: 4, grids: {q: uint}}
@@ -149,7 +159,7 @@ blocks: [{length: 32, scale: f16, rule: range / 15, zero: int}]
 tensor_scale: none
 Y
 take() { sq quantize w.safetensors --format d.yaml; }
-for base in two one mx zero keep; do
+for base in two one mx zero keep fine; do
   cp "$W/$base" "$W/d.yaml"
   take
   ok "$base is one" [ "$RC" = 0 ]
@@ -165,6 +175,7 @@ two|s/length: 16/length: 256/
 two|s/search: .*/search: [16, 16]/
 two|s/^name: two/name: abcdefghijabcdefghijabcdefghijk/
 zero|s/zero: int/zero: min/
+fine|s/range . 15, zero: min/max \/ -8/; s/uint6/int8/
 keep|s/4, 8]/2, 16]/
 END
 # hostile BASE SED PATTERN: the description changed so is refused in a line that matches.
@@ -267,6 +278,20 @@ one|s/at: 4/at: 0/|at = 0
 one|s/at: 4/at: -1/|at
 one|s/at: 4/at: nan/|at
 one|s/length: 8, scale: pow2/length: 8, scale: e4m3/|e4m3
+one|s/scale: pow2, bits: 1, at: 4/scale: uint6/|blocks.1.scale = uint6, need nothing below it
+one|s/scale: pow2, bits: 1, at: 4/scale: pow2, at: 4/|key bits is missing
+fine|s/uint6/uint6, bits: 6/|blocks.1.scale = uint6, need nothing below it
+fine|s/uint6/uint5/|uint5
+fine|s/length: 8/length: 4/|8 to 64, at most 16
+fine|s/length: 128/length: 256/|at most 16
+fine|s/length: 8/length: 128/|8 to 64
+fine|s/uint6/int6/|range with zero min without one
+fine|s/zero: min/zero: f16/|range with zero min
+fine|s/range . 15, zero: min/max \/ -8/|max with a sign
+fine|s/range . 15, zero: min/rms \/ 2/|need rule amax
+fine|s/f16, rule: range . 15, zero: min/e4m3, rule: amax \/ 15/|need scale f16, bf16 or f32
+fine|s/range . 15, zero: min/[amax \/ 15, amax \/ 14], by: squared_error/|one divisor
+fine|s/operands: weights/operands: both/|blocks.1.scale of integers
 one|s/length: 8, scale: pow2/length: 8, scale: pow2, rule: amax \/ 2/|rule
 one|s/ *- .length: 4.*/&\n  - {length: 2, scale: pow2, bits: 1, at: 1}/|4\|blocks
 one|s/bits: 1, at/bits: 2, at/; s/1.75\]/100]/|25600.*2047

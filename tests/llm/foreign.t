@@ -33,6 +33,10 @@ method() {
   ok "$name: $held" grep -qF "$held" "$W.notes"
   case $held in *_g[0-9]*) ok "... whose values are these" awk "BEGIN {exit !($(number kl_mean) < 1e-11)}" ;; esac
 }
+# superblocks NAME: in the layer whose rows have 256 columns, beside Q8_0 of the others.
+superblocks() {
+  method "$1" "7 of 7 layers are held code by code, by int8_g32_f16 (weights alone)"
+}
 # ours NAME: its codes in a file of ours.
 ours() {
   sq quantize "$Q" -o "$1.st"
@@ -72,7 +76,12 @@ gguf-q8_0 held code by code, by int8_g32_f16 (weights alone)
 gguf-q4_1 held code by code, by int4_min_g32_f16 (weights alone)
 gguf-q5_1 held code by code, by int5_min_g32_f16 (weights alone)
 END
+superblocks gguf-q4_k
+superblocks gguf-q6_k
 if daily "the other variants"; then
+  superblocks gguf-q2_k
+  superblocks gguf-q3_k
+  superblocks gguf-q5_k
   while read -r name held; do
     method "$name" "$held"
   done <<'END'
@@ -261,6 +270,7 @@ accept "Q4_0 of a GGUF file in the RTL of the engine" cosim --layers gguf-q4_0/q
 ok "... 0 differences" grep -q 'PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
 accept "Q4_1 of a GGUF file in the RTL of the engine" cosim --layers gguf-q4_1/q/m.gguf --operand both --m 1 --layer '*k_proj'
 ok "... 0 differences" grep -q 'PASS: 1 layers.* 0 value mismatches, 0 cycle mismatches' "$W.out"
+refuse "blocks.1.scale of integers, need weights or act" cosim --layers gguf-q4_k/q/m.gguf --operand both --m 1 --layer '*down_proj'
 refuse "weights FILE says the format" eval ct-nvfp4/f --weights ct-nvfp4/q --bank 32
 refuse "holds plain weights, need encoded layers" eval ct-nvfp4/f --weights ct-nvfp4/f
 

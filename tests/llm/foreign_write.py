@@ -238,7 +238,46 @@ def gguf_integers(name, bits, has_min=False):
             u = [c & 255 if bits == 8 else c + middle for c in q]
             high = sum((c >> 4) << i for i, c in enumerate(u)).to_bytes(4, "little") if bits == 5 else b""
             blocks.append(struct.pack("<e", d) + (struct.pack("<e", least) if has_min else b"") + (bytes(u) if bits == 8 else high + apart([c & 15 for c in u])))
-            v += [f32(f32(c * d) + (least or 0)) for c in q]
+            v += [f32(f32(c * d) + least) if has_min else f32(c * d) for c in q]
+        return {}, {"weight": (name, [n, k], b"".join(blocks))}, v
+    return write
+
+# Superblocks of 256 with every bit free but the exponents of d and dmin: integers of 16 or 32 values at these, as ggml reads them.
+def gguf_k(name, bits):
+    def pairs(b, i):
+        return b[i // 128 * 32 + i % 32] >> i % 128 // 32 * 2 & 3
+    def codes(b):
+        if bits == 2:
+            return [pairs(b[16:], i) for i in range(256)]
+        if bits == 3:
+            return [pairs(b[32:], i) + (b[i % 32] >> i // 32 & 1) * 4 - 4 for i in range(256)]
+        if bits == 6:
+            return [(b[i // 128 * 64 + i % 64] >> i % 128 // 64 * 4 & 15) + (pairs(b[128:], i) << 4) - 32 for i in range(256)]
+        q, high = b[-128:], b[16:48]
+        return [(q[i // 64 * 32 + i % 32] >> i % 64 // 32 * 4 & 15) + (bits == 5 and (high[i % 32] >> i // 32 & 1) * 16) for i in range(256)]
+    def integers(b):  # scales, minima
+        if bits == 2:
+            return [x & 15 for x in b[:16]], [x >> 4 for x in b[:16]]
+        if bits == 3:
+            return [(b[96 + j % 8] >> j // 8 * 4 & 15) + (b[104 + j % 4] >> j // 4 * 2 & 3) * 16 - 32 for j in range(16)], [0] * 16
+        if bits == 6:
+            return [x - 256 if x > 127 else x for x in b[192:208]], [0] * 16
+        s = b[4:16]
+        return [s[j] & 63 if j < 4 else s[j + 4] & 15 | s[j - 4] >> 6 << 4 for j in range(8)], [s[j + 4] & 63 if j < 4 else s[j + 4] >> 4 | s[j] >> 6 << 4 for j in range(8)]
+    at = {2: (80, 84), 3: (108, 110), 4: (0, 144), 5: (0, 176), 6: (208, 210)}[bits]
+    def write(r, n, k):
+        if k % 256:
+            return gguf_integers("Q8_0", 8)(r, n, k)
+        blocks, v = [], []
+        for _ in range(n * k // 256):
+            b, d, dmin = bytearray(r.randbytes(at[1])), f16(r.choice((-1, 1)) * r.uniform(.0002, .001)), f16(r.uniform(-.001, .002))
+            b[at[0]:at[0] + 2] = struct.pack("<e", d)
+            if bits in (2, 4, 5):
+                b[at[0] + 2:at[0] + 4] = struct.pack("<e", dmin)
+            scale, least = integers(b)
+            size = 256 // len(scale)
+            v += [f32(f32(f32(d * scale[i // size]) * q) - (f32(dmin * least[i // size]) if bits in (2, 4, 5) else 0)) for i, q in enumerate(codes(b))]
+            blocks.append(bytes(b))
         return {}, {"weight": (name, [n, k], b"".join(blocks))}, v
     return write
 
@@ -283,6 +322,7 @@ METHODS = {
     "gguf-mxfp4": gguf_mxfp4, "gguf-nvfp4": gguf_nvfp4,
     "gguf-q4_0": gguf_integers("Q4_0", 4), "gguf-q5_0": gguf_integers("Q5_0", 5), "gguf-q8_0": gguf_integers("Q8_0", 8),
     "gguf-q4_1": gguf_integers("Q4_1", 4, True), "gguf-q5_1": gguf_integers("Q5_1", 5, True),
+    **{f"gguf-q{bits}_k": gguf_k(f"Q{bits}_K", bits) for bits in range(2, 7)},
 }
 
 # ---- files --------------------------------------------------------------------------------------
@@ -310,7 +350,7 @@ def layers(method):
 
 CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": H, "intermediate_size": I, "num_hidden_layers": LAYERS,
           "num_attention_heads": HEADS, "num_key_value_heads": KV, "head_dim": H // HEADS, "vocab_size": V, "max_position_embeddings": 64,
-          "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": True}
+          "rms_norm_eps": 2.0 ** -17, "rope_theta": 10000.0, "tie_word_embeddings": True}  # GGUF keeps it in binary32
 
 def common(r):
     t = {"model.embed_tokens.weight": tensor("F32", [V, H], [f32(r.gauss(0, .1)) for _ in range(V * H)]), "model.norm.weight": tensor("F32", [H], [1.0] * H)}

@@ -457,7 +457,8 @@ static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *
 
 static enum sq_status read_level(struct reader *r, node *n, unsigned i, struct sq_bs_table *t)
 {
-    static const char *const scales[] = {"pow2", NULL};
+    static const char *const scales[] = {"pow2", "uint4", "uint6", "uint8",
+                                         "int4", "int6",  "int8",  NULL};
     node *length, *scale, *bits, *limit;
     struct sq_bs_sub_level *const l = &t->level[i];
     char name[TEXT];
@@ -465,13 +466,21 @@ static enum sq_status read_level(struct reader *r, node *n, unsigned i, struct s
     unsigned word;
     const struct key keys[] = {{"length", &length, true},
                                {"scale", &scale, true},
-                               {"bits", &bits, true},
+                               {"bits", &bits, false},
                                {"at", &limit, false},
                                {NULL, NULL, false}};
     snprintf(name, sizeof name, "blocks.%u", i + 1);
     SQ_TRY(read_keys(r, n, name, keys));
     SQ_TRY(read_uint(r, length, "length of a sub-block", 1 << 20, &l->length));
     SQ_TRY(read_choice(r, scale, "scale of a sub-block", scales, &word));
+    if (word > 0) {
+        NEED(i == 0 && t->n_levels == 1 && !bits && !limit, r, n,
+             "blocks.%u.scale = %s, need nothing below it, no bits and no at", i + 1, scales[word]);
+        t->sub_scale = (struct sq_bs_sub_scale){l->length, 4 + (word - 1) % 3 * 2, word > 3};
+        t->n_levels = 0;
+        return SQ_OK;
+    }
+    NEED(bits, r, n, "blocks.%u: key bits is missing", i + 1);
     SQ_TRY(read_uint(r, bits, "bits of a sub-block", 255, &l->bits));
     if (limit) {
         SQ_TRY(read_text(r, limit, "at", name));
@@ -507,7 +516,7 @@ static enum sq_status read_blocks(struct reader *r, node *n, struct sq_bs_table 
          "blocks: %zu levels, need 1..%d", n_levels, 1 + SQ_BS_TABLE_LEVELS);
     SQ_TRY(read_block(r, at(r, n->data.sequence.items.start[0]), t));
     t->n_levels = (unsigned)n_levels - 1;
-    for (unsigned i = 0; i < t->n_levels; i++)
+    for (unsigned i = 0; i + 1 < n_levels; i++)
         SQ_TRY(read_level(r, at(r, n->data.sequence.items.start[i + 1]), i, t));
     set_defaults(t);
     return SQ_OK;

@@ -145,9 +145,11 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
     if (f.table && !sq_bs_is_multiplied(f.table) && r->operand == SQ_OPERAND_BOTH)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
-            "operand = both: products of codes have no sums for blocks.0.zero = %s, need "
-            "weights or act, or min with scale f16 and grids with 0 and 1",
-            f.table->zero == SQ_BS_ZERO_F16 ? "f16" : "min");
+            "operand = both: products of codes have no sums for blocks.%s, need weights or act, or "
+            "min with scale f16 and grids with 0 and 1",
+            f.table->sub_scale.bits           ? "1.scale of integers"
+            : f.table->zero == SQ_BS_ZERO_F16 ? "0.zero = f16"
+                                              : "0.zero = min");
     SQ_TRY(sq_bs_like_check(&f, (enum sq_bs_like)o->like, err));
     SQ_FAIL_IF(o->rotation && f.block % sq_bs_rotation_of(r) != 0, err, SQ_ERR_UNSUPPORTED,
                "rotate = %u, need a divisor of the block of %u", sq_bs_rotation_of(r), f.block);

@@ -97,6 +97,9 @@ static enum sq_status kind_of(const struct sq_foreign_layer *l, struct sq_adopte
         .n = l->n,
         .k = l->k,
         .group = is_eight ? 32 : l->group,
+        .sub_group = l->ggml && l->ggml->scale_bits ? l->ggml->group : 0,
+        .sub_bits = l->ggml ? l->ggml->scale_bits : 0,
+        .is_sub_signed = l->ggml && l->ggml->scale_middle > 0,
         .has_row_scale = l->has_row_scale && !is_eight,
         .scale_type = is_eight                                ? SQ_ADOPTED_E8M0
                       : is_integer                            ? SQ_ADOPTED_BINARY32
@@ -128,6 +131,23 @@ enum sq_status sq_foreign_recipe(const struct sq_foreign_layer *l, struct sq_rec
     return SQ_OK;
 }
 
+// What blocks of GGUF have beside their codes.
+static void take_blocks(const struct sq_foreign_layer *l, const struct sq_adopted *a, float *scale,
+                        uint16_t *zero, uint8_t *sub, uint8_t *least)
+{
+    const size_t groups = a->k / a->group, subs = a->sub_group ? a->group / a->sub_group : 0;
+    for (size_t i = 0; l->ggml && i < a->n * groups; i++) {
+        struct sq_ggml_block b;
+        sq_foreign_block(l, i / groups, i % groups, &b);
+        scale[i] = sq_f16_to_f32(b.d);
+        zero[i] = l->ggml->has_min ? b.m : 0;
+        for (size_t s = 0; s < subs; s++) {
+            sub[i * subs + s] = (uint8_t)(b.scale[s] - l->ggml->scale_middle);
+            least[i * subs + s] = l->ggml->has_min ? b.min[s] : 0;
+        }
+    }
+}
+
 // Codes and scales of all rows, in memory of the caller.
 static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, uint8_t *code,
                  float *scale, uint8_t *scale_code, uint16_t *zero)
@@ -139,19 +159,14 @@ static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, u
         sq_foreign_codes(l, row, code + row * l->k);
         for (size_t j = 0; is_unsigned && j < l->k; j++)
             code[row * l->k + j] = (uint8_t)(code[row * l->k + j] + middle);
-        for (size_t g = 0; g < groups; g++) {
+        for (size_t g = 0; !l->ggml && g < groups; g++) {
             const size_t of = g * a->group / l->group, at = row * groups + g;
             const size_t place = sq_foreign_scale_place(l, row, of);
             const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
-            struct sq_ggml_block b;
             int exponent;
             if (a->grid == SQ_ADOPTED_ZERO)
                 zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
-            if (l->ggml) {
-                sq_foreign_block(l, row, of, &b);
-                scale[at] = sq_f16_to_f32(b.d);
-                zero[at] = b.m;
-            } else if (a->scale_type == SQ_ADOPTED_BINARY32)
+            if (a->scale_type == SQ_ADOPTED_BINARY32)
                 scale[at] = sq_foreign_scale(l, row, of);
             else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
                 scale_code[at] = sq_foreign_scale_byte(l, row, of);
@@ -166,16 +181,21 @@ static enum sq_status adopted(const struct sq_foreign_layer *l, struct sq_adopte
                               const struct sq_recipe *r, struct sq_quant_layer *q,
                               struct sq_error *err)
 {
-    const size_t n = a->n * (a->k / a->group);
+    const size_t n = a->n * (a->k / a->group), subs = a->sub_group ? a->group / a->sub_group : 0;
     SQ_FREED uint8_t *code = malloc(a->n * a->k), *scale_code = malloc(n);
+    SQ_FREED uint8_t *sub = malloc(n * subs + 1), *least = malloc(n * subs + 1);
     SQ_FREED uint16_t *zero = malloc(n * sizeof *zero);
     SQ_FREED float *scale = malloc(n * sizeof *scale);
-    SQ_NEED(code && scale && scale_code && zero, err, "a layer of %zu x %zu", a->n, a->k);
+    SQ_NEED(code && scale && scale_code && zero && sub && least, err, "a layer of %zu x %zu", a->n,
+            a->k);
     take(l, a, code, scale, scale_code, zero);
+    take_blocks(l, a, scale, zero, sub, least);
     a->code = code;
     a->scale = scale;
     a->scale_code = scale_code;
     a->zero = zero;
+    a->sub[0] = sub;
+    a->sub[1] = a->grid == SQ_ADOPTED_MIN ? least : NULL;
     return sq_adopted_layer(a, r, q, err);
 }
 

@@ -660,8 +660,10 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
     } type[SQ_DTYPE_END] = {
         [SQ_Q4_0] = {"GGUF Q4_0", &sq_ggml_as_q4_0}, [SQ_Q4_1] = {"GGUF Q4_1", &sq_ggml_as_q4_1},
         [SQ_Q5_0] = {"GGUF Q5_0", &sq_ggml_as_q5_0}, [SQ_Q5_1] = {"GGUF Q5_1", &sq_ggml_as_q5_1},
-        [SQ_Q8_0] = {"GGUF Q8_0", &sq_ggml_as_q8_0}, [SQ_MXFP4] = {"GGUF MXFP4", NULL},
-        [SQ_NVFP4] = {"GGUF NVFP4", NULL},
+        [SQ_Q4_K] = {"GGUF Q4_K", &sq_ggml_as_q4_k}, [SQ_Q5_K] = {"GGUF Q5_K", &sq_ggml_as_q5_k},
+        [SQ_Q6_K] = {"GGUF Q6_K", &sq_ggml_as_q6_k}, [SQ_Q2_K] = {"GGUF Q2_K", &sq_ggml_as_q2_k},
+        [SQ_Q3_K] = {"GGUF Q3_K", &sq_ggml_as_q3_k}, [SQ_Q8_0] = {"GGUF Q8_0", &sq_ggml_as_q8_0},
+        [SQ_MXFP4] = {"GGUF MXFP4", NULL},           [SQ_NVFP4] = {"GGUF NVFP4", NULL},
     };
     const struct sq_ggml_type *const integers = type[t->dtype].integers;
     struct opening o = {.l = l, .err = err};

@@ -282,6 +282,10 @@ class Format:
         is_away = d["elements"].get("ties") == "away"
         self.grids = [Grid(n, v, self.bits, is_away) for n, v in d["elements"]["grids"].items()]
         top, *levels = d["blocks"]
+        self.integer = None  # of sub-blocks: length, bits, whether with a sign
+        if levels and levels[0]["scale"] != "pow2":
+            sign, bits = re.fullmatch(r"(u?)int(\d)", levels[0]["scale"]).groups()
+            self.integer = int(levels.pop()["length"]), int(bits), not sign
         self.length, self.scale = int(top["length"]), top["scale"]
         self.values = SCALES[self.scale]
         self.levels = self.read_levels(levels)
@@ -458,10 +462,35 @@ class Format:
             values.append(fl(fl(math.ldexp(self.grids[grid].value[code] - up, outer[i]) * step) + offset))
         return exponents, codes, values
 
+    def with_integers(self, x):
+        """Sub-blocks with integers: code of the scale, the integers of scales and of minima, codes and values."""
+        length, bits, is_signed = self.integer
+        top, grid, half = (1 << bits - is_signed) - 1, self.grids[0], FloatScale(5, 10)
+        parts = [x[i:i + length] for i in range(0, self.length, length)]
+        if self.zero == "min":
+            wanted = [fl(max(max(p), 0.0) - min(min(p), 0.0)) for p in parts]
+        else:
+            wanted = [max(abs(v) for v in p) if self.statistic == "amax" else max(p) if max(p) >= -min(p) else min(p) for p in parts]
+        wanted = [fl(w / self.tries[0][1]) for w in wanted]
+        below = [-min(min(p), 0.0) if self.zero == "min" else 0.0 for p in parts]
+        code, least = self.values.code(fl(max(map(abs, wanted)) / top)), half.code(fl(max(below) / top))
+        s, m = self.values[code], half[least]
+        near = lambda v, by, low: min(max(round(fl(v / by)), low), top) if by else 0
+        integers, minima = [near(a, s, -top - 1 if is_signed else 0) for a in wanted], [near(b, m, 0) for b in below]
+        self.z, codes, values = least, [], []
+        for p, i, k in zip(parts, integers, minima):
+            step, less = fl(i * s), fl(k * m)
+            codes += [grid.code(fl((fl(v + less) if self.zero == "min" else v) / step) if step else 0.0) for v in p]
+            values += [fl(fl(grid.value[c] * step) - less) for c in codes[-length:]]
+        return code, [i & (1 << bits) - 1 for i in integers] + (minima if self.zero == "min" else []), codes, values
+
     def block(self, x, g):
         """Of real elements x: grid, code of the scale, exponents, codes, values."""
         x = self.dropped(x + [0.0] * (self.length - len(x)))  # elements behind the last count as zeros
         amax = max(abs(v) for v in x)
+        if self.integer:
+            code, self.integers_of, *rest = self.with_integers(x)
+            return (0, code, []) + tuple(rest)
         if amax == 0:
             return (self.tries[0][0], 0) + self.attempt(x, self.tries[0][0], 0, g)
         best = None
@@ -487,7 +516,7 @@ class Format:
         out = {"codes": b"", "scale": b""}
         if self.has_global:
             out["global"] = struct.pack("<f", g)
-        if self.grid_bits or self.levels or self.zero_bits:
+        if self.grid_bits or self.levels or self.zero_bits or self.integer:
             out["sub"] = b""
         if self.keep[1]:
             out["mask"] = b""
@@ -501,6 +530,8 @@ class Format:
                 for (_, bits, _), level in zip(self.levels, exponents):
                     for e in level:
                         sub.put(e, bits)
+                for i in self.integers_of if self.integer else []:
+                    sub.put(i, self.integer[1])
                 sub.put(self.z, self.zero_bits)
                 block, kept = self.stored(block, self.grids[grid].zero())
                 for bit in kept:
@@ -752,6 +783,21 @@ def random_grid(rng, bits, unit, most):
     return [None if v is None else v * unit for v in values]
 
 
+def with_integers(rng, name):
+    """Sub-blocks with integers: scales of scales."""
+    inner = rng.choice([8, 16, 32, 64])
+    length = inner * rng.choice([n for n in (2, 4, 8, 16) if inner * n <= 256])
+    has_min, bits = rng.random() < .5, rng.randrange(2, 7)
+    sign = "u" if has_min or rng.random() < .3 else ""
+    rule = "range" if has_min else rng.choice(["amax", "max"]) if not sign else "amax"
+    grid = rng.choice(["uint", "offset", "twos"] if has_min else ["uint", "offset", "twos", "int"])
+    top = {"length": str(length), "scale": rng.choice(["f16", "f16", "bf16", "f32"]), "rule": f"{rule} / {'-' * (rule == 'max' and rng.random() < .5)}{(1 << bits) - 1}"}
+    if has_min:
+        top["zero"] = "min"
+    return {"name": name, "elements": {"bits": str(bits), "grids": {"g": grid}}, "tensor_scale": "none", "operands": "weights",
+            "blocks": [top, {"length": str(inner), "scale": f"{sign}int{rng.choice([4, 6, 8])}"}]}
+
+
 def random_description(rng, name):
     levels = rng.choice([0, 0, 0, 1, 2])
     length = rng.choice([8, 16, 16, 32, 32, 64, 128, 256] if not levels else [16, 32, 64])
@@ -973,7 +1019,7 @@ def random_ones(program, where, first, count, seed):
     failed = 0
     for i in range(int(first), int(first) + int(count)):
         rng = random.Random(f"{seed} {i}")
-        text = as_text(rng, random_description(rng, f"random_{i}"))
+        text = as_text(rng, (with_integers if i % 10 == 9 else random_description)(rng, f"random_{i}"))
         f = Format(text)
         rows = random_weights(rng, f)
         said = compare(program, where, text, rows, random_weights(rng, f, len(rows[0])))
