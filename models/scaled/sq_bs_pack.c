@@ -257,10 +257,9 @@ static enum sq_status mark(struct sq_bs *c, size_t row, size_t j,
 }
 
 // A binary16 in the last bytes of a block is a number.
-static enum sq_status check_zero(const struct sq_bs_table *t, size_t row, size_t j,
-                                 const uint8_t *half, struct sq_error *err)
+static enum sq_status check_zero(size_t row, size_t j, const uint8_t *half, struct sq_error *err)
 {
-    SQ_FAIL_IF(t->zero > SQ_BS_ZERO_INT && (half[1] & 0x7cu) == 0x7cu, err, SQ_ERR_SCALE,
+    SQ_FAIL_IF((half[1] & 0x7cu) == 0x7cu, err, SQ_ERR_SCALE,
                "row %zu, block %zu: zero point 0x%02x%02x is no number of binary16", row, j,
                half[1], half[0]);
     return SQ_OK;
@@ -291,9 +290,10 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
             SQ_TRY(mark(c, row, i / f->block, in, err));
         if (at == 0)
             sq_bs_get_block(c, row, i / f->block, &b);
-        if (at == 0 && sq_bs_table_of(f) && sq_bs_table_of(f)->zero) {
+        if (at == 0 && sq_bs_table_of(f)) {
             sq_bs_steps(f, (const float[SQ_BS_PARTS]){1, 1}, &b); // codes of 0 follow from them
-            SQ_TRY(check_zero(sq_bs_table_of(f), row, i / f->block, b.sub + subs - 2, err));
+            if (sq_bs_table_of(f)->zero > SQ_BS_ZERO_INT)
+                SQ_TRY(check_zero(row, i / f->block, b.sub + subs - 2, err));
         }
         const bool is_high = b.is_high[at];
         struct sq_bs_code code = {has_kept ? c->code[row * c->k + i]
