@@ -160,7 +160,7 @@ static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, cons
 }
 
 // Compiled once for all models (build_headers): what Verilator, C++ and the bridge declare, half of what a small model takes.
-// Not for the few models whose options differ. The compiler does not look for free memory below 500 MB, which takes 6 % of its time.
+// Not for the few models whose options differ. The compiler does not collect its garbage below 500 MB, which takes some of its time.
 #define HEADERS "headers"
 #define CXX_FLAGS                                                                                  \
     "-std=c++17 -fPIC -fvisibility=hidden -I../sim/cosim -DSQ_RTL_OBJECT "                         \

@@ -175,16 +175,6 @@ accept "columns with their own elements" run --m 1 --n 64 --k 256 --format gqsa 
 ok "... read 64 halves of 256 activations, not two tiles' all" [ "$(value 'part("sram_read", "high") / 2 - part("sram_read", "low")')" = $((8 * 256 * (64 / 2 - 64 / 32))) ]
 
 # A macro of our own, with energies that are none.
-macro() { # READ LEAKAGE
-  cat <<END
-library (m) { nom_voltage : 1.2; time_unit : "1ns"; voltage_unit : "1V"; current_unit : "1uA"; leakage_power_unit : "1pW"; capacitive_load_unit (1, pf);
-  cell (m) { memory () { type : ram; address_width : 6; word_width : 64; } cell_leakage_power : $2;
-    bus (A_DIN) { memory_write () { address : A_ADDR; } pin (A_DIN[63:0]) { internal_power () { rise_power (scalar) { values ("${3:-2}"); } fall_power (scalar) { values ("${4:-5}"); } } } }
-    pin (A_CLK) { clock : true; direction : input;
-      internal_power () { when : "A_MEN & A_REN & !A_WEN"; rise_power (scalar) { values ("$1"); } fall_power (scalar) { values ("0"); } }
-      internal_power () { when : "A_MEN & !A_REN & A_WEN"; rise_power (scalar) { values ("1"); } fall_power (scalar) { values ("0"); } } } } }
-END
-}
 macro 1 1 >"$W/macro.lib"
 accept "a macro of our own" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib
 wide() { value 'part("sram_write", "high") / part("sram_write", "low") . " " . part("sram_read", "high") / part("sram_read", "low")'; }

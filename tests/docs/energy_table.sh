@@ -42,3 +42,14 @@ token_table() { # PERIOD
   vector_line
   attend_line
 }
+# A memory as a Liberty file: energies of a read and of leakage, of an edge up and down of the data bus.
+macro() { # READ LEAKAGE
+  cat <<END
+library (m) { nom_voltage : 1.2; time_unit : "1ns"; voltage_unit : "1V"; current_unit : "1uA"; leakage_power_unit : "1pW"; capacitive_load_unit (1, pf);
+  cell (m) { memory () { type : ram; address_width : 6; word_width : 64; } cell_leakage_power : $2;
+    bus (A_DIN) { memory_write () { address : A_ADDR; } pin (A_DIN[63:0]) { internal_power () { rise_power (scalar) { values ("${3:-2}"); } fall_power (scalar) { values ("${4:-5}"); } } } }
+    pin (A_CLK) { clock : true; direction : input;
+      internal_power () { when : "A_MEN & A_REN & !A_WEN"; rise_power (scalar) { values ("$1"); } fall_power (scalar) { values ("0"); } }
+      internal_power () { when : "A_MEN & !A_REN & A_WEN"; rise_power (scalar) { values ("1"); } fall_power (scalar) { values ("0"); } } } } }
+END
+}
