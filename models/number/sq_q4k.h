@@ -29,7 +29,7 @@ struct sq_q4k {
     uint16_t d, dmin;             // binary16 patterns
     uint8_t scale[SQ_Q4K_BLOCKS]; // 0..63
     uint8_t min[SQ_Q4K_BLOCKS];   // 0..63
-    uint8_t code[SQ_Q4K_LEN];     // 0..15 (0..31 from Q5_K, sq_ggml.h, for sq_q4k_decode)
+    uint8_t code[SQ_Q4K_LEN];     // 0..15
 };
 
 void sq_q4k_pack(const struct sq_q4k *s, uint8_t out[SQ_Q4K_NBYTES]);

@@ -260,7 +260,7 @@ static enum sq_status mark(struct sq_bs *c, size_t row, size_t j,
 static enum sq_status check_zero(size_t row, size_t j, const uint8_t *half, struct sq_error *err)
 {
     SQ_FAIL_IF((half[1] & 0x7cu) == 0x7cu, err, SQ_ERR_SCALE,
-               "row %zu, block %zu: zero point 0x%02x%02x is no number of binary16", row, j,
+               "row %zu, block %zu: blocks.0.zero = 0x%02x%02x, need a finite binary16", row, j,
                half[1], half[0]);
     return SQ_OK;
 }

@@ -60,6 +60,8 @@ static void read_row(char *line)
     for (char *s = cell[14], *end;
          r->n < SEQUENCES && (r->by_sequence[r->n] = strtod(s, &end), end != s); s = end)
         r->n++;
+    if (r->n == 0)
+        die("no KL by sequence:", cell[0]);
     n_rows++;
 }
 

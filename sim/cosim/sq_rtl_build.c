@@ -323,12 +323,14 @@ static enum sq_status digest_tool(const char *tool, const char *package, char te
     return SQ_OK;
 }
 
-// The program that the Perl script verilator starts says the same version in a twentieth of the script's time.
+// The program that the Perl script verilator starts says the same version in a twentieth of the script's time. Variables of
+// Verilator would name another one to the script.
 static enum sq_status digest_verilator(char text[256], struct sq_digest *digest,
                                        struct sq_error *err)
 {
     const char *named = sq_process_tool("VERILATOR", NULL);
-    if (named || digest_tool("verilator_bin", "verilator", text, digest, NULL) != SQ_OK)
+    const bool is_moved = named || getenv("VERILATOR_ROOT") || getenv("VERILATOR_BIN");
+    if (is_moved || digest_tool("verilator_bin", "verilator", text, digest, NULL) != SQ_OK)
         return digest_tool(named ? named : "verilator", "verilator", text, digest, err);
     return SQ_OK;
 }

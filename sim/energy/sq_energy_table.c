@@ -216,7 +216,7 @@ static enum sq_status add_vector(struct sums *s, const json_t *line)
 {
     const char *const block = s->need ? "attend" : "vector";
     const char *liberty = json_string_value(json_object_get(line, "liberty_digest"));
-    double lanes = 1, beats, cycles, clock_ns, ns, e[SQ_N_MODES][SQ_N_ENERGIES] = {{0}};
+    double lanes = 1, compared, beats, cycles, clock_ns, ns, e[SQ_N_MODES][SQ_N_ENERGIES] = {{0}};
     struct sq_vector_energy *const v = s->vector;
     if (!is_unit(s, line))
         return SQ_OK;
@@ -227,7 +227,8 @@ static enum sq_status add_vector(struct sums *s, const json_t *line)
     if (!liberty || strlen(liberty) >= sizeof v->liberty)
         return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: the line of block %s has no liberty_digest",
                        s->what, block);
-    SQ_TRY(sq_json_double(line, s->what, "outputs", 1, 1e18, 1, &beats, s->err)); // compared
+    SQ_TRY(sq_json_double(line, s->what, "outputs", 1, 1e18, 1, &compared,
+                          s->err)); // older lines have none
     if (!s->need)
         SQ_TRY(number(s, json_object_get(line, "parameters"), "Lanes", 1, &lanes));
     SQ_TRY(number(s, line, "beats", 1, &beats));

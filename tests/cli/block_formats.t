@@ -164,6 +164,10 @@ r() { sq run --m 32 --n 4096 --k 4096 --machine "$SQSIM_HOME/sim/machines/defaul
 stream() { grep -o '"bytes_by_stream":{[^}]*}' "$W.out" | tail -1 | grep -o "\"$1\":[0-9]*" | cut -d: -f2; }
 r --format mxfp4
 ok "mxfp4: 4 bits, and 8 a block of 32" [ "$(stream lo),$(stream scale),$(stream act_scale)" = "8388608,524288,0" ]
+r --format "$SQSIM_HOME/sim/format/scaled/formats/q4_0.yaml" --operand both
+ok "q4_0: 16 bits a block of 32" [ "$(stream lo),$(stream scale)" = "8388608,1048576" ]
+r --format "$SQSIM_HOME/sim/format/scaled/formats/q4_1.yaml" --operand both
+ok "q4_1: four blocks for one, also of activations, which no longer fit into their buffer" [ "$(stream lo),$(stream scale),$(stream act)" = "33554432,4194304,1179648" ]
 r --format sq_b
 ok "sq_b: 8 bits for 2 of 32, 4 bytes a row" [ "$(stream lo),$(stream hi),$(stream scale)" = "8388608,1048576,540672" ]
 r --format sq_b --codes split

@@ -55,7 +55,7 @@ lie "scale\[0\] has code 0x7f, need 0..0x7e" sfp4 scale 0 '\x7f'
 lie "code 0x8 is no value" sfp4 codes 0 '\x08'
 lie "the mask keeps others than 4 of 8" nvfp4_sparse mask 0 '\xff'
 lie "columns from 0 on: the mask keeps others" nvfp4_sparse codes 0 '\x00'
-lie "zero point 0x7c00 is no number" kivi_g32 sub 0 '\x00\x7c'
+lie "blocks.0.zero = 0x7c00, need a finite binary16" kivi_g32 sub 0 '\x00\x7c'
 lie "is no value" sfp4 sub 0 '\xff' # of three grids the fourth
 edit() { # PATTERN FROM TO: the description of a file changed so is refused
   sed "s/name: hif4/name: mine/" "$FORMATS/hif4.yaml" >"$W/mine.yaml"
@@ -278,9 +278,9 @@ one|s/at: 4/at: 0/|at = 0
 one|s/at: 4/at: -1/|at
 one|s/at: 4/at: nan/|at
 one|s/length: 8, scale: pow2/length: 8, scale: e4m3/|e4m3
-one|s/scale: pow2, bits: 1, at: 4/scale: uint6/|blocks.1.scale = uint6, need nothing below it
+one|s/scale: pow2, bits: 1, at: 4/scale: uint6/|blocks.1.scale = uint6, need it as blocks.1 alone
 one|s/scale: pow2, bits: 1, at: 4/scale: pow2, at: 4/|key bits is missing
-fine|s/uint6/uint6, bits: 6/|blocks.1.scale = uint6, need nothing below it
+fine|s/uint6/uint6, bits: 6/|blocks.1.scale = uint6, need it as blocks.1 alone
 fine|s/uint6/uint5/|uint5
 fine|s/length: 8/length: 4/|8 to 64, at most 16
 fine|s/length: 128/length: 256/|at most 16

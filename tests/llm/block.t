@@ -4,4 +4,4 @@
 # digest (block.py). 12 models in `make test`, else 200, or BLOCKS.
 . "$(dirname "$0")/../cli/lib.sh"
 [ "$SQ_TIER" = test ] && n=12 || n=200
-exec python3 "$ROOT/tests/llm/block.py" "$SQSIM" "$W" "${SQ_SEED:-1}" "${BLOCKS:-$n}"
+python3 "$ROOT/tests/llm/block.py" "$SQSIM" "$W" "${SQ_SEED:-1}" "${BLOCKS:-$n}"

@@ -278,6 +278,10 @@ refuse "holds plain weights, need encoded layers" eval ct-nvfp4/f --weights ct-n
 $WRITE gpt-oss "$W/oss.safetensors"
 accept "experts of gpt-oss" quantize oss.safetensors -o oss.st
 ok "are layers of MXFP4" [ "$(grep -c 'gate_up_proj.[012] .*4.2500' "$W.out")" = 3 ]
+bytes() { tail -c +$((1 + $(place "$W/$1" "model.layers.0.mlp.experts.gate_up_proj$2") + $4)) "$W/$1" | head -c "$3" | od -An -v -tx1; }
+for e in 0 1 2; do
+  ok "... expert $e has its codes and scales" [ "$(bytes oss.st .$e.codes 1024 0; bytes oss.st .$e.scale 64 0)" = "$(bytes oss.safetensors _blocks 1024 $((1024 * e)); bytes oss.safetensors _scales 64 $((64 * e)))" ]
+done
 
 # ---- refusals -------------------------------------------------------------------------------
 mkdir "$W/damaged"

@@ -146,6 +146,7 @@ refuse "core.aligned = 13: need binary32 for this format" cosim --block top --la
 refuse "need binary32 for this format, exact sums are of scales of E4M3" cosim --block top --layers --machine exact.yaml --format mxfp4 --layer '*.0.self_attn.k_proj'
 layers "encode, q, k, v of kept groups as one ring, blocks with padding among them, with wait states, a fault of the bus and resets" 12000 \
   --ring --encode inputs --format gqsa --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 1
+ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
 refuse "array 1x2: need one column of PEs" cosim --block top --layers --format gqsa --algorithm rtn
 layers "... a chain of two, each encoded from bfloat16 outputs" 7000 \
   --ring --encode outputs --format gqsa --algorithm rtn --prune magnitude --layer '*.0.self_attn.[qo]_proj' --m 2 --rows 2 --cols 1 --free-streams
@@ -181,9 +182,9 @@ for format in sq_w sq_a_dynamic; do
   refuse "INT8 outputs are activations of dense layers alone" cosim --block top --layers --ring --encode codes --format $format --algorithm rtn --layer '*.0.self_attn.q_proj'
 done
 layers "encode, q, k, v with a mask for each token as one ring, with wait states, a fault of the bus and resets" 20000 \
-  --ring --encode inputs --format sq_a_dynamic --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 2 --algorithm rtn
+  --ring --encode inputs --format sq_a_dynamic --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 1 --cols 4 --algorithm rtn
 layers "... a chain of four layers" 30000 \
-  --ring --encode outputs --format sq_a_dynamic --layer '*.[oq]_proj' --m 3 --rows 2 --cols 2 --free-streams --algorithm rtn
+  --ring --encode outputs --format sq_a_dynamic --layer '*.[oq]_proj' --m 3 --rows 1 --cols 4 --free-streams --algorithm rtn
 for options in "sq_a_static --smooth none" "sq_a_dynamic --select int8" "sq_a_dynamic --variant tied"; do
   refuse "sq_a_dynamic (variant = own, select = fp)" cosim --block top --layers --ring --encode inputs --algorithm rtn --format $options
 done
@@ -191,7 +192,7 @@ layers "encode, q, k, v of blocks as one ring, in eight chunks of K, with wait s
   --ring --encode inputs --format nvfp4 --act-scale token2 --algorithm rtn --layer '*.0.self_attn.[qkv]_proj' --m 3 --rows 2 --cols 2 --depth 10
 ok "... each with its record" [ "$(grep -c '"slot":[0-3],"chip_cycles":[1-9]' "$W.out")" = 4 ]
 layers "a chain of four layers of sq_b, in chunks of K, with four totals of each output" 20000 \
-  --ring --encode outputs --format sq_b --bank 16 --act-scale token2 --algorithm rtn --layer '*.[oq]_proj' --m 1 --rows 2 --cols 2 --depth 10 --free-streams
+  --ring --encode outputs --format sq_b --bank 16 --act-scale token2 --algorithm rtn --layer '*.[oq]_proj' --m 3 --rows 2 --cols 2 --depth 10 --free-streams
 ok "... in nine slots" grep -q '"slots":9,' "$W.out"
 for format in mxfp4 "sq_b --codes split --step pow2 --step-by maximum" "nvint5 --act-scale token2" "sq_b --act-scale token2" \
   "nvfp4_46 --act-scale token2 --errors integer" "if4 --act-scale token2 --errors integer" \

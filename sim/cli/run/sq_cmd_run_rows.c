@@ -133,11 +133,11 @@ static void put(struct rows *r, const struct sq_run_one *one, const struct sq_fa
     const bool is_short = !r->table.is_json && !r->is_token;
     const double own = r->is_token ? 1 : NAN;
     const struct sq_cli_column units[] = {
-        SQ_COLUMN("attend_mm2", own * s->attend_mm2, "attention", 10, .as = "%.4f",
+        SQ_COLUMN("attend_mm2", own * s->attend_mm2, "attn mm2", 9, .as = "%.4f",
                   .is_absent = is_short),
-        SQ_COLUMN("encoder_mm2", own * s->encoder_mm2, "encoder", 8, .as = "%.4f",
+        SQ_COLUMN("encoder_mm2", own * s->encoder_mm2, "enc mm2", 8, .as = "%.4f",
                   .is_absent = is_short),
-        SQ_COLUMN("dma_mm2", own * s->dma_mm2, "DMA", 8, .as = "%.4f", .is_absent = is_short),
+        SQ_COLUMN("dma_mm2", own * s->dma_mm2, "DMA mm2", 8, .as = "%.4f", .is_absent = is_short),
         SQ_KEYS("rest_mm2", own * s->rest_mm2), SQ_COLUMNS_END};
     const struct sq_cli_column row[] = {
         SQ_COLUMN(NULL, text, "format", -30),
@@ -376,7 +376,8 @@ enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err
     if (in->is_json && status == SQ_OK) {
         const struct sq_cli_column row[] = {
             SQ_KEYS("formats", 1 + in->n_and, "fair", sq_fair_names[in->fair], "kv_format",
-                    in->kv_format, "head_format", in->head_format),
+                    r.is_token ? NULL : in->kv_format, "head_format",
+                    r.is_token ? NULL : in->head_format),
             SQ_KEYS("context", in->pass.context, "batch", in->pass.batch, "chips", in->pass.chips,
                     "period_ns", in->period_ns > 0 ? in->period_ns : NAN),
             SQ_KEYS("refused", json_incref(r.refused)), SQ_COLUMNS_END};

@@ -475,7 +475,8 @@ static enum sq_status read_level(struct reader *r, node *n, unsigned i, struct s
     SQ_TRY(read_choice(r, scale, "scale of a sub-block", scales, &word));
     if (word > 0) {
         NEED(i == 0 && t->n_levels == 1 && !bits && !limit, r, n,
-             "blocks.%u.scale = %s, need nothing below it, no bits and no at", i + 1, scales[word]);
+             "blocks.%u.scale = %s, need it as blocks.1 alone, without bits and at", i + 1,
+             scales[word]);
         t->sub_scale = (struct sq_bs_sub_scale){l->length, 4 + (word - 1) % 3 * 2, word > 3};
         t->n_levels = 0;
         return SQ_OK;

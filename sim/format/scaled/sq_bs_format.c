@@ -161,6 +161,14 @@ static bool has_minima(const struct sq_bs_format *f)
     return f->table && f->table->zero == SQ_BS_ZERO_MIN;
 }
 
+// What the engine is sent: blocks with a minimum as four without one (SPEC Q.9).
+static struct sq_bs_format engine_format(const struct sq_recipe *r)
+{
+    struct sq_bs_format f = sq_bs_of(r);
+    f.is_apart = has_minima(&f);
+    return f;
+}
+
 enum sq_status sq_bs_hardware_check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_bs_format f = sq_bs_of(r);
@@ -247,8 +255,7 @@ enum sq_scaled_scale sq_bs_engine_scale(const struct sq_bs_format *f)
 // independent.
 static void demand(const struct sq_recipe *r, const struct sq_core_config *has, struct sq_demand *d)
 {
-    struct sq_bs_format f = sq_bs_of(r);
-    f.is_apart = has_minima(&f);
+    const struct sq_bs_format f = engine_format(r);
     const unsigned low = sq_bs_code_bits(&f), high = sq_bs_high_bits(&f);
     const double block = f.block, share = high ? f.high_per_block / block : 0;
     const double act = low + share * high; // bits of an activation that are multiplied
@@ -281,7 +288,8 @@ static void demand(const struct sq_recipe *r, const struct sq_core_config *has, 
                                       sq_bs_stream_bits(&f, SQ_BS_INDEX) + sq_bs_sub_bits(&f)) /
                                      block;
     d->of[SQ_STREAM_SCALE] = (struct sq_demand_bytes){
-        .element = 8 * (sq_bs_has_scale(&f, 1) ? 2 : 1) / block, .end = has_row_scale ? 4 : 0};
+        .element = 8 * (sq_bs_scale_nbytes(&f) + sq_bs_has_scale(&f, 1)) / block,
+        .end = has_row_scale ? 4 : 0};
 }
 
 // Parameters of a PE and of an array of them whose operands are both of `element` at `scale`, added in binary32.
@@ -514,7 +522,7 @@ static size_t units(const struct sq_recipe *r, struct sq_format_unit *unit)
 
 static double act_nbits(const struct sq_recipe *r)
 {
-    const struct sq_bs_format f = sq_bs_of(r);
+    const struct sq_bs_format f = engine_format(r);
     return sq_bs_bits(&f);
 }
 

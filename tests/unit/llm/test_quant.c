@@ -390,6 +390,9 @@ SQ_TEST(smoothing_invariance)
     const double largest = max_abs(direct.u, K * K);
     for (size_t i = 0; i < K * K; i++)
         assert_true(fabs(direct.u[i] - scaled.u[i]) < 1e-4 * largest);
+    sq_smooth_sigma(l.calibration.abs_max, wx, K, 0.25, sigma);
+    for (size_t i = 0; i < K; i++) // to the fourth power
+        assert_true(fabs(pow(sigma[i], 4) * pow(wx[i], 3) / l.calibration.abs_max[i] - 1) < 1e-5);
     sq_factor_free(&direct), sq_factor_free(&scaled);
     sq_calibration_free(&c);
     layer_free(&l);
