@@ -2,7 +2,6 @@
 // --phase decode of `sqsim run` on a chip with vector and attention unit: the program of a token, descriptor by
 // descriptor, in the cycles of the chip's own counters (sim/llm/chip/sq_token_program.h).
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "sim/block/vector/sq_top_attend.h"
@@ -214,21 +213,21 @@ enum sq_status sq_run_token(struct sq_run_one *r, const char *path, struct sq_er
 // Where the area of a unit of `area --block top` counts.
 static double *place_of(struct sq_fair_silicon *s, const char *unit)
 {
-    static const struct {
+    const struct {
         const char *unit;
-        size_t at;
-    } places[] = {{"PEs", offsetof(struct sq_fair_silicon, pe_mm2)},
-                  {"decoders", offsetof(struct sq_fair_silicon, line_mm2)},
-                  {"output stage", offsetof(struct sq_fair_silicon, output_mm2)},
-                  {"memories", offsetof(struct sq_fair_silicon, sram_mm2)},
-                  {"vector unit", offsetof(struct sq_fair_silicon, vector_mm2)},
-                  {"attention", offsetof(struct sq_fair_silicon, attend_mm2)},
-                  {"encoder", offsetof(struct sq_fair_silicon, encoder_mm2)},
-                  {"DMA and ring", offsetof(struct sq_fair_silicon, dma_mm2)},
-                  {"control", offsetof(struct sq_fair_silicon, dma_mm2)}};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (strcmp(places[i].unit, unit) == 0)
-            return (double *)(void *)((char *)s + places[i].at);
+        double *mm2;
+    } place[] = {{"PEs", &s->pe_mm2},
+                 {"decoders", &s->line_mm2},
+                 {"output stage", &s->output_mm2},
+                 {"memories", &s->sram_mm2},
+                 {"vector unit", &s->vector_mm2},
+                 {"attention", &s->attend_mm2},
+                 {"encoder", &s->encoder_mm2},
+                 {"DMA and ring", &s->dma_mm2},
+                 {"control", &s->dma_mm2}};
+    for (size_t i = 0; i < sizeof place / sizeof place[0]; i++)
+        if (strcmp(place[i].unit, unit) == 0)
+            return place[i].mm2;
     return &s->rest_mm2;
 }
 
@@ -277,7 +276,10 @@ static void take_parts(struct sq_run_one *r, const struct sq_chip_cost *cost)
                                                          [SQ_TOKEN_HEAD] = SQ_PASS_HEAD};
     for (unsigned i = 0; i < SQ_TOKEN_PARTS; i++) {
         const double seconds = (double)cost[i].cycles / r->machine.clock_hz;
-        *(i == SQ_TOKEN_ENCODE ? &r->encode_s : &r->result.seconds[of[i]]) += seconds;
+        if (i == SQ_TOKEN_ENCODE)
+            r->encode_s += seconds;
+        else
+            r->result.seconds[of[i]] += seconds;
     }
     r->result.compute = r->result.dram = r->first_s = NAN; // nobody asks what either alone takes
 }
@@ -295,7 +297,7 @@ enum sq_status sq_run_token_row(struct sq_run_one *r, const char *path,
         SQ_TRY(price(r, p.value, synth, s, err));
         sq_token_program_free(&p);
     }
-    if (synth && !r->request->is_clock_machine && s->period_ns > 0) // other plans, another memory
+    if (synth && !r->request->is_clock_machine && s->period_ns > 0) // memory takes other cycles
         SQ_TRY(sq_machine_set_netlist(&r->machine, s->period_ns, err));
     SQ_TRY(time_token(r, &ck, &p, cost, err));
     for (size_t i = 0; i < ck.n_layers; i++) {
