@@ -149,8 +149,8 @@ EOS
 place() {
   local len off
   len=$(od -An -t u8 -N 8 "$1" | tr -d ' ')
-  off=$(tail -c +9 "$1" | head -c "$len" | grep -o "\"$2\":{[^}]*}" |
-    grep -o '"data_offsets":\[[0-9]*' | grep -o '[0-9]*$')
+  off=$(tail -c +9 "$1" | head -c "$len" | grep -o "\"$2\": *{[^}]*}" |
+    grep -o '"data_offsets": *\[[0-9]*' | grep -o '[0-9]*$')
   echo $((8 + len + off))
 }
 
