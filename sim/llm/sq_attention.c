@@ -2,73 +2,101 @@
 // Multiplies queries with keys and weights with values, in vectors of one width (sq_attention.h).
 #include "sim/llm/sq_attention.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "models/number/sq_lanes.h"
 
-enum { LANES = 16, CHUNK = 2 }; // of a vector; vectors of a value at a time
+enum { LANES = 16, KEYS = 8, CHUNK = 4 }; // of a sum; side by side; vectors of a value at a time
 
-// On every processor; where its vectors are narrower, the compiler takes several.
-typedef float vec __attribute__((vector_size(4 * LANES)));
+// Half of the lanes: a vector of AVX2 (GCC keeps one of all lanes in memory there).
+typedef float vec __attribute__((vector_size(2 * LANES)));
+typedef float vec_in __attribute__((vector_size(2 * LANES), aligned(4), may_alias)); // in memory
+typedef int32_t places __attribute__((vector_size(2 * LANES)));
 
-static inline __attribute__((always_inline)) void load(const float *x, size_t n, vec *to)
+#define BODY static inline __attribute__((always_inline))
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
+
+// sum[] += q * key, of the first n lanes.
+BODY void add_products(const float *q, const float *key, size_t n, vec sum[2])
 {
-    float lane[LANES] = {0};
-    memcpy(lane, x, n * sizeof *x);
-    memcpy(to, lane, sizeof lane);
+    float of_q[LANES] = {0}, of_key[LANES] = {0};
+    if (n < LANES) {
+        memcpy(of_q, q, n * sizeof *q);
+        memcpy(of_key, key, n * sizeof *key);
+        q = of_q;
+        key = of_key;
+    }
+    for (size_t half = 0; half < 2; half++)
+        sum[half] += ((const vec_in *)q)[half] * ((const vec_in *)key)[half];
 }
 
-// The lanes as a tree: each half is added to the other.
-static inline __attribute__((always_inline)) float add_lanes(const vec *v)
+// The lanes of q . key as a tree: each half is added to the other; here the first half of eight.
+BODY void half_tree(const float *q, const float *key, size_t size, vec *to)
 {
-    float lane[LANES];
-    memcpy(lane, v, sizeof lane);
-    for (size_t half = LANES / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; i++)
-            lane[i] += lane[i + half];
-    return lane[0];
+    vec sum[2] = {{0}};
+    size_t j = 0;
+    for (; j + LANES <= size; j += LANES)
+        add_products(q + j, key + j, LANES, sum);
+    if (j < size)
+        add_products(q + j, key + j, size - j, sum);
+    *to = sum[0] + sum[1];
 }
 
-static inline __attribute__((always_inline)) void scores_body(const float *q, const float *key,
-                                                              size_t stride, size_t n, size_t size,
-                                                              float scale, float *score)
+// The rest of the trees of eight keys side by side: lane i is of v[i].
+BODY void rest_of_trees(const vec v[KEYS], vec *to)
 {
-    for (size_t i = 0; i < n; i++, key += stride) {
-        vec sum = {0}, a, b;
-        size_t j = 0;
-        for (; j + LANES <= size; j += LANES) {
-            memcpy(&a, q + j, sizeof a);
-            memcpy(&b, key + j, sizeof b);
-            sum += a * b;
-        }
-        if (j < size) {
-            load(q + j, size - j, &a);
-            load(key + j, size - j, &b);
-            sum += a * b;
-        }
-        score[i] = scale * add_lanes(&sum);
+    vec two[4], one[2];
+    for (size_t i = 0; i < 4; i++)
+        two[i] = PICK(v[2 * i], v[2 * i + 1], 0, 1, 2, 3, 8, 9, 10, 11) +
+                 PICK(v[2 * i], v[2 * i + 1], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (size_t i = 0; i < 2; i++)
+        one[i] = PICK(two[2 * i], two[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+                 PICK(two[2 * i], two[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    const vec all = PICK(one[0], one[1], 0, 2, 8, 10, 4, 6, 12, 14) +
+                    PICK(one[0], one[1], 1, 3, 9, 11, 5, 7, 13, 15);
+    *to = PICK(all, all, 0, 4, 1, 5, 2, 6, 3, 7);
+}
+
+BODY void scores_body(const float *q, const float *key, size_t stride, size_t n, size_t size,
+                      float scale, float *score)
+{
+    for (size_t i = 0; i < n; i += KEYS, key += KEYS * stride) {
+        const size_t keys = n - i < KEYS ? n - i : KEYS;
+        vec v[KEYS] = {{0}};
+        if (keys == KEYS)
+            for (size_t k = 0; k < KEYS; k++)
+                half_tree(q, key + k * stride, size, &v[k]);
+        else
+            for (size_t k = 0; k < keys; k++)
+                half_tree(q, key + k * stride, size, &v[k]);
+        vec all;
+        rest_of_trees(v, &all);
+        all *= scale;
+        memcpy(score + i, &all, keys * sizeof *score);
     }
 }
 
-// Numbers [0, CHUNK * LANES) of the sum, or the first `size` of them.
-static inline __attribute__((always_inline)) void sum_whole(const float *weight, const float *value,
-                                                            size_t stride, size_t n, float *out)
+// The first n_vec vectors of the sum.
+BODY void sum_vectors(const float *weight, const float *value, size_t stride, size_t n,
+                      size_t n_vec, float *out)
 {
-    vec sum[CHUNK] = {{0}}, v[CHUNK];
-    for (size_t i = 0; i < n; i++, value += stride) {
-        memcpy(v, value, sizeof v);
-        for (size_t c = 0; c < CHUNK; c++)
-            sum[c] += weight[i] * v[c];
-    }
-    memcpy(out, sum, sizeof sum);
+    vec sum[CHUNK] = {{0}};
+    for (size_t i = 0; i < n; i++, value += stride)
+        for (size_t c = 0; c < n_vec; c++)
+            sum[c] += weight[i] * ((const vec_in *)value)[c];
+    for (size_t c = 0; c < n_vec; c++)
+        ((vec_in *)out)[c] = sum[c];
 }
 
-static inline __attribute__((always_inline)) void
-sum_body(const float *weight, const float *value, size_t stride, size_t n, size_t size, float *out)
+BODY void sum_body(const float *weight, const float *value, size_t stride, size_t n, size_t size,
+                   float *out)
 {
     size_t j = 0;
-    for (; j + CHUNK * LANES <= size; j += CHUNK * LANES)
-        sum_whole(weight, value + j, stride, n, out + j);
+    for (; j + CHUNK * LANES / 2 <= size; j += CHUNK * LANES / 2)
+        sum_vectors(weight, value + j, stride, n, CHUNK, out + j);
+    for (; j + LANES / 2 <= size; j += LANES / 2)
+        sum_vectors(weight, value + j, stride, n, 1, out + j);
     for (; j < size; j++) {
         float sum = 0;
         for (size_t i = 0; i < n; i++)
