@@ -167,10 +167,12 @@ struct sq_measure {
     const char *name, *unit;
     const char *basis; // measured or modelled, by what
     unsigned engines;  // bits of enum sq_engine
-    double (*get)(const struct sq_sweep_point *p, const struct sq_sweep_result *r, unsigned index);
-    unsigned index; // handed to get
+    size_t field;      // offset of a double in struct sq_sweep_result
+    // The measure by the value of the field; NULL: that value.
+    double (*get)(const struct sq_sweep_point *p, const struct sq_sweep_result *r, double value);
+    const char *no_value; // what a reader must know where the value is no finite number; or:
     // What a reader must know of this value: why there is none, or that it is an expectation; into
-    // text, which is empty. NULL: nothing ever.
+    // text, which is empty. NULL: nothing ever, but for no_value.
     void (*note)(const struct sq_sweep_point *p, const struct sq_sweep_result *r, double value,
                  char text[SQ_NOTE_SIZE]);
 };
