@@ -223,8 +223,7 @@ static void keep(struct sq_dram_fast *f, const struct key *key, const struct ent
     const size_t nbytes = e->n_went * sizeof e->went[0];
     const uint32_t at = sq_memo_add_key(&f->memo->next, key, sizeof *key);
     struct entry *const new =
-        at ? sq_memo_add(&f->memo->next, at, sizeof *e + nbytes + key->n * sizeof f->came[0])
-           : NULL;
+        sq_memo_add(&f->memo->next, at, sizeof *e + nbytes + key->n * sizeof f->came[0]);
     if (!new)
         return;
     *new = *e;

@@ -102,13 +102,19 @@ const void *sq_memo_key(const struct sq_memo *m, uint32_t key, size_t *n)
 
 void *sq_memo_add(struct sq_memo *m, uint32_t key, size_t n)
 {
-    const uint32_t place = take(m, sizeof(struct entry) + n);
+    const uint32_t place = key ? take(m, sizeof(struct entry) + n) : 0;
     if (!place)
         return NULL;
     struct entry *const e = (void *)&m->word[place];
     *e = (struct entry){.next = key_at(m, key)->first};
     key_at(m, key)->first = place;
     return e + 1;
+}
+
+bool sq_memo_put(struct sq_memo *m, uint32_t key, const void *entry, size_t n)
+{
+    void *const new = sq_memo_add(m, key, n);
+    return new &&memcpy(new, entry, n);
 }
 
 const void *sq_memo_entry(const struct sq_memo *m, uint32_t entry)

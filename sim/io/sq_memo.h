@@ -5,7 +5,7 @@
 //
 //   struct sq_memo m = {0};
 //   const uint32_t key = sq_memo_add_key(&m, state, nbytes);
-//   struct mine *const e = sq_memo_add(&m, key, sizeof *e);  // to be filled in
+//   struct mine *const e = sq_memo_add(&m, key, sizeof *e);  // to be filled in; or sq_memo_put(&m, key, &mine, sizeof mine)
 //   for (uint32_t i = sq_memo_first(&m, key); i; i = sq_memo_next(&m, i)) ... sq_memo_entry(&m, i) ...
 #pragma once
 
@@ -27,8 +27,10 @@ uint32_t sq_memo_add_key(struct sq_memo *m, const void *bytes, size_t n);
 uint32_t sq_memo_find(const struct sq_memo *m, const void *bytes, size_t n);
 // Its bytes, *n of them, until something is added.
 const void *sq_memo_key(const struct sq_memo *m, uint32_t key, size_t *n);
-// The bytes of a new entry of a key, until something else is added; NULL: no memory.
+// The bytes of a new entry of a key, until something else is added; NULL: no memory, or the key is 0.
 void *sq_memo_add(struct sq_memo *m, uint32_t key, size_t n);
+// Adds an entry of these bytes; false as above.
+bool sq_memo_put(struct sq_memo *m, uint32_t key, const void *entry, size_t n);
 // The place of the entry that was added last, of the one before an entry; 0: there is none. key 0 has none.
 uint32_t sq_memo_first(const struct sq_memo *m, uint32_t key);
 uint32_t sq_memo_next(const struct sq_memo *m, uint32_t entry);

@@ -251,10 +251,7 @@ static bool pass(struct sq_chip_run *r)
     if (!key || !simulate(r, &e) || !set_state(r))
         return false;
     e.to = r->state;
-    struct entry *const new = e.n_loads <= SQ_CHIP_AHEAD ? sq_memo_add(m, key, sizeof e) : NULL;
-    if (new)
-        *new = e;
-    return new || e.n_loads > SQ_CHIP_AHEAD;
+    return e.n_loads > SQ_CHIP_AHEAD || sq_memo_put(m, key, &e, sizeof e);
 }
 
 static bool step(struct sq_chip_run *r)
@@ -344,11 +341,7 @@ static bool run_or_find(struct sq_chip_run *r, const unsigned *value,
     sq_chip_setup(value, memory, &r->setup);
     if (!run_layer(r, value, layer))
         return false;
-    const uint32_t at = sq_memo_add_key(m, &key, sizeof key);
-    struct sq_chip_stats *const new = at ? sq_memo_add(m, at, sizeof *new) : NULL;
-    if (new)
-        *new = r->stats;
-    return new;
+    return sq_memo_put(m, sq_memo_add_key(m, &key, sizeof key), &r->stats, sizeof r->stats);
 }
 
 enum sq_status sq_chip_run_next(const unsigned *value, const struct sq_env_choice *memory,

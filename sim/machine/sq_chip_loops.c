@@ -189,10 +189,7 @@ static bool keep(struct sq_chip_run *r, enum level level, uint32_t key, struct e
         e->next[i] = q->next[i] - e->next[i];
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         e->start[i] = q->start[i] - e->start[i];
-    struct entry *const new = sq_memo_add(&r->memo->jobs, key, sizeof *e);
-    if (new)
-        *new = *e;
-    return new;
+    return sq_memo_put(&r->memo->jobs, key, e, sizeof *e);
 }
 
 // 2^n_log2 blocks further, or those of them that are within the loop: *gone. False: no memory.

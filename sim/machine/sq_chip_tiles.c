@@ -128,10 +128,7 @@ static bool keep(struct sq_memo *m, const struct entry *p, uint32_t from)
 {
     const struct sq_chip_key key = key_of(from, p->job, p->load);
     const uint32_t at = p->load == ANY_LOAD ? from : sq_memo_add_key(m, &key, sizeof key);
-    struct entry *const new = at ? sq_memo_add(m, at, sizeof *new) : NULL;
-    if (new)
-        *new = *p;
-    return new;
+    return sq_memo_put(m, at, p, sizeof *p);
 }
 
 // An entry of the last job holds for no other one, nor one in which a job was posted for the last.

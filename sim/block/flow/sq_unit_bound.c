@@ -92,8 +92,7 @@ struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_uni
     if (known)
         return *(const struct sq_unit_stats *)sq_memo_entry(memo, known);
     const struct sq_unit_stats stats = sq_unit_run_fast(unit, job, list);
-    struct sq_unit_stats *const new = at ? sq_memo_add(memo, at, sizeof *new) : NULL;
-    if (new)
-        *new = stats;
+    if (at)
+        (void)sq_memo_put(memo, at, &stats, sizeof stats); // without memory it is run again
     return stats;
 }
