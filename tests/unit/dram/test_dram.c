@@ -2,48 +2,15 @@
 // A DRAM that keeps time. Each device, both ends of its ranges: every pair of commands in every relation of their banks
 // is illegal at t-1 and legal at t, and two ranks, which no device has, on a copy; latencies by formula; streams at the peak
 // less refresh; one bank; the window of four activates; turns. Random devices, maps, policies and traffic: a second judge
-// (oracle_dram.h) reads every trace, nothing waits for ever, clocks add up. Maps: bijections, by linear algebra. Then the
-// files of devices: every damage is refused.
+// (oracle_dram.h) reads every trace, nothing waits for ever, clocks add up. Maps: bijections, by linear algebra.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_rng.h"
 #include "sim/dram/sq_dram_measure.h"
-#include "tests/test.h"
+#include "tests/unit/dram/dram_fixture.h"
 #include "tests/unit/dram/oracle_dram.h"
-
-static uint64_t seed(void)
-{
-    const char *s = getenv("SQ_SEED");
-    return s ? strtoull(s, NULL, 10) : 1;
-}
-
-// Calls with every device that comes with sqsim, both ends.
-static void for_devices(void (*call)(const struct sq_dram_device *d))
-{
-    unsigned n = 0;
-    for (unsigned i = 0; sq_dram_device_names[i]; i++)
-        for (unsigned end = SQ_DRAM_FAST; end <= SQ_DRAM_SLOW; end++) {
-            struct sq_dram_device d;
-            struct sq_error err;
-            if (sq_dram_device_named(sq_dram_device_names[i], end, &d, &err) != SQ_OK)
-                fail_msg("%s", err.text);
-            if (end == SQ_DRAM_FAST || d.is_range)
-                call(&d), n++;
-        }
-    assert_true(n >= 9);
-}
-
-static struct sq_dram_setup setup_of(const struct sq_dram_device *d,
-                                     const struct sq_dram_options *o)
-{
-    struct sq_dram_setup s;
-    struct sq_error err;
-    if (sq_dram_setup_init(d, o, &s, &err) != SQ_OK)
-        fail_msg("%s", err.text);
-    return s;
-}
 
 // ---- pairs of commands ----------------------------------------------------------------------
 
@@ -146,22 +113,17 @@ SQ_TEST(every_pair_of_commands_is_illegal_before_and_legal_at_its_time)
     for_devices(judge_pairs);
 }
 
-static void judge_two_ranks(const struct sq_dram_device *device)
+TEST_OF_DEVICES(pairs_of_two_ranks)
 {
-    struct sq_dram_device d = *device;
-    d.ranks = 2;
-    d.t[SQ_DRAM_T_RTRS] = 3;
-    if (sq_dram_n_banks(&d) <= SQ_DRAM_BANKS_MAX)
-        judge_pairs(&d);
-}
-
-SQ_TEST(pairs_of_two_ranks)
-{
-    for_devices(judge_two_ranks);
+    struct sq_dram_device two = *d;
+    two.ranks = 2;
+    two.t[SQ_DRAM_T_RTRS] = 3;
+    if (sq_dram_n_banks(&two) <= SQ_DRAM_BANKS_MAX)
+        judge_pairs(&two);
 }
 
 // Five activates: RRD apart as far as that goes, then the window.
-static void judge_window(const struct sq_dram_device *d)
+TEST_OF_DEVICES(the_fifth_activate_waits_for_the_window)
 {
     struct sq_dram_rules r;
     static struct sq_dram_times times;
@@ -180,14 +142,9 @@ static void judge_window(const struct sq_dram_device *d)
     assert_non_null(judge_trace(&j));
 }
 
-SQ_TEST(the_fifth_activate_waits_for_the_window)
-{
-    for_devices(judge_window);
-}
-
 // ---- what a device gives --------------------------------------------------------------------
 
-static void judge_latency(const struct sq_dram_device *d)
+TEST_OF_DEVICES(unloaded_latencies_follow_the_formula)
 {
     const struct sq_dram_options o = {0};
     const struct sq_dram_setup s = setup_of(d, &o);
@@ -204,22 +161,17 @@ static void judge_latency(const struct sq_dram_device *d)
     assert_int_equal(clocks[SQ_DRAM_CONFLICT], close + open + hit);
 }
 
-SQ_TEST(unloaded_latencies_follow_the_formula)
-{
-    for_devices(judge_latency);
-}
-
 static struct sq_dram_rate rate_of(const struct sq_dram_setup *s, enum sq_dram_pattern p,
                                    uint32_t bursts)
 {
     struct sq_dram_rate r;
-    assert_ok(sq_dram_measure(s, p, bursts, seed(), &r, NULL));
+    assert_ok(sq_dram_measure(s, p, bursts, fixture_seed(), &r, NULL));
     return r;
 }
 
 // Without refresh all of the peak but for the first row and what ACT and PRE take of the command bus; with it less by
 // RFC and the time in which rows are closed and opened, which is less than RC and a read.
-static void judge_streams(const struct sq_dram_device *d)
+TEST_OF_DEVICES(streams_reach_the_peak_less_refresh)
 {
     struct sq_dram_options o = {.refresh = SQ_DRAM_REFRESH_NONE};
     struct sq_dram_setup s = setup_of(d, &o);
@@ -241,12 +193,7 @@ static void judge_streams(const struct sq_dram_device *d)
     }
 }
 
-SQ_TEST(streams_reach_the_peak_less_refresh)
-{
-    for_devices(judge_streams);
-}
-
-static void judge_one_bank(const struct sq_dram_device *d)
+TEST_OF_DEVICES(one_bank_gives_a_burst_for_each_cycle_of_rows)
 {
     const struct sq_dram_options o = {.refresh = SQ_DRAM_REFRESH_NONE};
     const struct sq_dram_setup s = setup_of(d, &o);
@@ -258,13 +205,8 @@ static void judge_one_bank(const struct sq_dram_device *d)
                      1000 * each);
 }
 
-SQ_TEST(one_bank_gives_a_burst_for_each_cycle_of_rows)
-{
-    for_devices(judge_one_bank);
-}
-
 // Random reads: at most four bursts in FAW, in 4 RRDS and in the clocks that their commands take of the bus; DDR4 gets there.
-static void judge_random(const struct sq_dram_device *d)
+TEST_OF_DEVICES(random_reads_meet_the_window_of_activates)
 {
     const struct sq_dram_options o = {.refresh = SQ_DRAM_REFRESH_NONE};
     const struct sq_dram_setup s = setup_of(d, &o);
@@ -276,16 +218,10 @@ static void judge_random(const struct sq_dram_device *d)
         assert_true(share >= .995 * bound);
 }
 
-SQ_TEST(random_reads_meet_the_window_of_activates)
-{
-    for_devices(judge_random);
-}
-
 // A map that keeps a stream in one bank group has a burst each CCDL: 4 of 6 clocks on DDR4-2400.
 SQ_TEST(a_stream_in_one_bank_group_is_slower)
 {
-    struct sq_dram_device d;
-    assert_ok(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL));
+    const struct sq_dram_device d = device_of("ddr4-2400");
     const struct sq_dram_options o = {.map = "pages"};
     const struct sq_dram_setup s = setup_of(&d, &o);
     const double share = rate_of(&s, SQ_DRAM_READS, 20000).share;
@@ -312,7 +248,7 @@ static void judge_map(const struct sq_dram_device *d, const char *text, unsigned
         (uint64_t)channels * sq_dram_n_banks(d) * d->rows * (d->columns / d->burst);
     uint64_t basis[64];
     unsigned bits = 0;
-    struct sq_rng rng = {seed()};
+    struct sq_rng rng = {fixture_seed()};
     while (UINT64_C(1) << bits < places)
         bits++;
     for (unsigned i = 0; i < 100; i++) {
@@ -375,8 +311,7 @@ SQ_TEST(maps_that_are_none_are_refused)
                                       "row-rank-bank-column-group-pseudo-channel-row0",
                                       "row-rank-bank-column-group-pseudo-channel-bank2",
                                       "+xor"};
-    struct sq_dram_device d;
-    assert_ok(sq_dram_device_named("hbm2", SQ_DRAM_FAST, &d, NULL));
+    const struct sq_dram_device d = device_of("hbm2");
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct sq_dram_map map;
         struct sq_error err;
@@ -402,6 +337,32 @@ static void note(void *ctx, uint32_t channel, uint64_t now, enum sq_dram_command
     struct traffic *const t = ctx;
     assert_true(t->n[channel] < COMMANDS_MAX);
     t->trace[channel][t->n[channel]++] = (struct seen){now, command, bank, row};
+}
+
+// A DRAM of the device, whose commands are noted. The caller frees it.
+struct run {
+    struct sq_dram_setup setup;
+    struct sq_dram d;
+    struct traffic t;
+};
+
+static struct run *run_of(const struct sq_dram_device *device, const struct sq_dram_options *o)
+{
+    struct run *const r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    r->setup = setup_of(device, o);
+    r->setup.note = (struct sq_dram_note){note, &r->t};
+    sq_dram_init(&r->d, &r->setup);
+    return r;
+}
+
+// All commands of a channel, and the refreshes until `now`; NULL: they are legal.
+static const char *judge_run(const struct run *r, uint32_t channel, unsigned refresh, uint64_t now)
+{
+    struct judge j = {
+        .d = &r->setup.rules.device, .trace = r->t.trace[channel], .n = r->t.n[channel]};
+    const char *const why = judge_trace(&j);
+    return why ? why : judge_refreshes(&j, refresh, now);
 }
 
 static uint32_t draw(struct sq_rng *rng, uint32_t from, uint32_t to)
@@ -477,22 +438,18 @@ static void judge_traffic(uint64_t s)
                                       .map = map,
                                       .page = sq_rng_below(&rng, 2),
                                       .refresh = sq_rng_below(&rng, 3)};
-    struct sq_dram_setup setup = setup_of(&device, &o);
-    struct sq_dram *const d = calloc(1, sizeof *d);
-    struct traffic *const t = calloc(1, sizeof *t);
+    SQ_FREED struct run *const r = run_of(&device, &o);
+    struct sq_dram *const d = &r->d;
     uint32_t asked = 0, tag = 0, gone = 0;
-    assert_true(d && t);
-    setup.note = (struct sq_dram_note){note, t};
-    sq_dram_init(d, &setup);
     while (gone < BURSTS) {
-        ask_some(d, t, &rng, &asked, &tag);
+        ask_some(d, &r->t, &rng, &asked, &tag);
         const uint64_t until = d->now + draw(&rng, 1, 200);
         bool is_there;
         do {
             is_there = sq_dram_run(d, until);
             gone += d->n_done;
             for (uint32_t i = 0; i < d->n_done; i++)
-                assert_true(d->done[i].time > t->asked[d->done[i].tag]);
+                assert_true(d->done[i].time > r->t.asked[d->done[i].tag]);
         } while (!is_there && sq_rng_below(&rng, 4));
         assert_true(d->now < 2000000); // nothing waits for ever
     }
@@ -501,47 +458,39 @@ static void judge_traffic(uint64_t s)
     uint64_t clocks = 0;
     for (unsigned i = 0; i < SQ_DRAM_CAUSES; i++)
         clocks += sum.clocks[i];
-    assert_int_equal(clocks, d->now * setup.channels * device.pseudo);
-    for (uint32_t c = 0; c < setup.channels; c++) {
-        struct judge j = {.d = &device, .trace = t->trace[c], .n = t->n[c]};
-        const char *why = judge_trace(&j);
-        why = why ? why : judge_refreshes(&j, setup.refresh, d->now);
+    assert_int_equal(clocks, d->now * r->setup.channels * device.pseudo);
+    for (uint32_t c = 0; c < r->setup.channels; c++) {
+        const char *const why = judge_run(r, c, r->setup.refresh, d->now);
         if (why)
             fail_msg("seed %llu, channel %u: %s", (unsigned long long)s, c, why);
     }
-    free(d);
-    free(t);
 }
 
 SQ_TEST(traces_of_random_traffic_pass_the_second_judge)
 {
     const char *n = getenv("SQ_TRACES");
     for (uint64_t i = 0, cases = n ? strtoull(n, NULL, 10) : 200; i < cases; i++)
-        judge_traffic(seed() * 1000003 + i);
+        judge_traffic(fixture_seed() * 1000003 + i);
 }
 
 // Reads of one rank without a pause: what a refresh of all banks takes counts from the clock in which it is due, or from the
 // end of the burst before it, to the first clock of an activate that it allows.
 SQ_TEST(a_refresh_counts_from_its_due_time)
 {
-    struct sq_rng rng = {seed()};
+    struct sq_rng rng = {fixture_seed()};
     for (unsigned i = 0; i < 30; i++) {
         struct sq_dram_device device = draw_device(&rng);
         const struct sq_dram_options o = {.refresh = SQ_DRAM_REFRESH_ALL};
         device.pseudo = device.ranks = 1;
-        struct sq_dram_setup setup = setup_of(&device, &o);
-        struct sq_dram *const d = calloc(1, sizeof *d);
-        struct traffic *const t = calloc(1, sizeof *t);
+        SQ_FREED struct run *const r = run_of(&device, &o);
+        struct sq_dram *const d = &r->d;
         uint64_t asked = 0, due = 0, from = 0, until = 0, free_at = 0, want = 0;
-        assert_true(d && t);
-        setup.note = (struct sq_dram_note){note, t};
-        sq_dram_init(d, &setup);
         while (d->now < 8000) {
             for (; sq_dram_has_room(d); asked++)
                 sq_dram_ask(d, asked % 9999 * sq_dram_burst_nbytes(&device), 1, false, 0);
             (void)sq_dram_run(d, 8000);
         }
-        for (const struct seen *c = t->trace[0]; c < t->trace[0] + t->n[0]; c++)
+        for (const struct seen *c = r->t.trace[0]; c < r->t.trace[0] + r->t.n[0]; c++)
             if (reads(c->is)) {
                 want += until > from ? until - from : 0;
                 free_at = c->at + sq_dram_burst_clocks(&device);
@@ -553,83 +502,60 @@ SQ_TEST(a_refresh_counts_from_its_due_time)
             }
         assert_int_equal(sq_dram_stats_of(d).clocks[SQ_DRAM_REFRESHED], want);
         assert_true(want > 0);
-        free(d);
-        free(t);
     }
 }
 
 // The same stream, run clock by clock and in leaps, ends alike: each command at its clock.
-static void judge_stream_trace(const struct sq_dram_device *device)
+TEST_OF_DEVICES(traces_of_every_device_pass_and_leaps_change_nothing)
 {
     for (unsigned refresh = 0; refresh < 3; refresh++) {
         const struct sq_dram_options o = {.refresh = refresh};
-        if (refresh == SQ_DRAM_REFRESH_BANK && !device->t[SQ_DRAM_T_RFCpb])
+        if (refresh == SQ_DRAM_REFRESH_BANK && !d->t[SQ_DRAM_T_RFCpb])
             continue;
-        const struct sq_dram_setup usual = setup_of(device, &o);
-        struct sq_dram_setup setup[] = {usual, usual};
-        struct sq_dram *const d = calloc(2, sizeof *d);
-        struct traffic *const t = calloc(2, sizeof *t);
-        assert_true(d && t);
+        SQ_FREED struct run *const leaps = run_of(d, &o);
+        SQ_FREED struct run *const steps = run_of(d, &o);
         for (unsigned i = 0; i < 2; i++) {
-            setup[i].note = (struct sq_dram_note){note, &t[i]};
-            sq_dram_init(&d[i], &setup[i]);
+            struct sq_dram *const dram = i ? &steps->d : &leaps->d;
             for (uint32_t k = 0; k < 16; k++)
-                sq_dram_ask(&d[i], k * 70000u, 12000, k % 4 == 3, 0);
-            while (d[i].now < 40000)
-                (void)sq_dram_run(&d[i], i ? d[i].now + 1 : 40000);
+                sq_dram_ask(dram, k * 70000u, 12000, k % 4 == 3, 0);
+            while (dram->now < 40000)
+                (void)sq_dram_run(dram, i ? dram->now + 1 : 40000);
         }
-        assert_int_equal(t[0].n[0], t[1].n[0]);
-        assert_memory_equal(t[0].trace[0], t[1].trace[0], t[0].n[0] * sizeof t[0].trace[0][0]);
-        struct judge j = {.d = device, .trace = t[0].trace[0], .n = t[0].n[0]};
-        const char *why = judge_trace(&j);
-        why = why ? why : judge_refreshes(&j, refresh, 40000);
+        assert_int_equal(leaps->t.n[0], steps->t.n[0]);
+        assert_memory_equal(leaps->t.trace[0], steps->t.trace[0],
+                            leaps->t.n[0] * sizeof(struct seen));
+        const char *const why = judge_run(leaps, 0, refresh, 40000);
         if (why)
-            fail_msg("%s: %s", device->name, why);
-        free(d);
-        free(t);
+            fail_msg("%s: %s", d->name, why);
     }
-}
-
-SQ_TEST(traces_of_every_device_pass_and_leaps_change_nothing)
-{
-    for_devices(judge_stream_trace);
 }
 
 // Reads of an open row without end, and one write of another row of the same bank: it goes when its age is over.
-static void judge_patience(const struct sq_dram_device *device)
+TEST_OF_DEVICES(no_burst_waits_for_ever)
 {
     const struct sq_dram_options o = {.age = 600, .refresh = SQ_DRAM_REFRESH_NONE};
-    const struct sq_dram_setup setup = setup_of(device, &o);
-    struct sq_dram *const d = calloc(1, sizeof *d);
-    const uint64_t row = (uint64_t)sq_dram_burst_nbytes(device) *
-                         (device->columns / device->burst) * sq_dram_n_banks(device);
+    SQ_FREED struct run *const r = run_of(d, &o);
+    struct sq_dram *const dram = &r->d;
+    const uint64_t row =
+        (uint64_t)sq_dram_burst_nbytes(d) * (d->columns / d->burst) * sq_dram_n_banks(d);
     uint64_t went = 0, asked = 0;
-    assert_non_null(d);
-    sq_dram_init(d, &setup);
-    while (d->now < 20000) {
-        for (; sq_dram_has_room(d); asked++)
-            sq_dram_ask(d, asked == 100 ? row : 0, 1, asked == 100, asked == 100);
-        (void)sq_dram_run(d, d->now + 50);
-        for (uint32_t i = 0; i < d->n_done; i++)
-            went = d->done[i].tag == 1 ? d->done[i].time : went;
+    while (dram->now < 20000) {
+        for (; sq_dram_has_room(dram); asked++)
+            sq_dram_ask(dram, asked == 100 ? row : 0, 1, asked == 100, asked == 100);
+        (void)sq_dram_run(dram, dram->now + 50);
+        for (uint32_t i = 0; i < dram->n_done; i++)
+            went = dram->done[i].tag == 1 ? dram->done[i].time : went;
     }
     assert_true(asked > 1000);
     assert_true(went > 0 && went < 5000);
-    free(d);
-}
-
-SQ_TEST(no_burst_waits_for_ever)
-{
-    for_devices(judge_patience);
 }
 
 // ---- another clock ------------------------------------------------------------------------------
 
 SQ_TEST(cycles_and_clocks_meet)
 {
-    struct sq_dram_device d;
-    struct sq_rng rng = {seed()};
-    assert_ok(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL));
+    const struct sq_dram_device d = device_of("ddr4-2400");
+    struct sq_rng rng = {fixture_seed()};
     for (unsigned i = 0; i < 1000; i++) {
         const uint64_t mhz = draw(&rng, 1, 4000), n = sq_rng_below(&rng, 1000000000);
         const struct sq_dram_clock c = sq_dram_clock_of(&d, 1e6 * (double)mhz);
@@ -642,149 +568,4 @@ SQ_TEST(cycles_and_clocks_meet)
     const struct sq_dram_clock c = sq_dram_clock_of(&d, 1e9);
     assert_int_equal(sq_dram_clock_at(&c, 833), 1000);
     assert_int_equal(sq_dram_cycle_at(&c, 1000), 833);
-}
-
-// ---- files --------------------------------------------------------------------------------------
-
-static const char good[] =
-    "name: test\nstandard: DDR4\nsources: [{id: A, text: here}]\nvalues:\n"
-    "- {key: clock, value: 833 ps, source: A}\n- {key: width, value: 64, source: A}\n"
-    "- {key: burst, value: 8, source: A}\n- {key: beats, value: 2, source: A}\n"
-    "- {key: pseudo, value: 1, source: A}\n- {key: ranks, value: 1, source: A}\n"
-    "- {key: groups, value: 4, source: A}\n- {key: banks, value: 4, source: A}\n"
-    "- {key: rows, value: 32768, source: A}\n- {key: columns, value: 1024, source: A}\n"
-    "- {key: buses, value: 1, source: A}\n- {key: act, value: 1, source: A}\n"
-    "- {key: pre, value: 1, source: A}\n- {key: col, value: 1, source: A}\n"
-    "- {key: ref, value: 1, source: A}\n- {key: CL, value: 16, source: A}\n"
-    "- {key: CWL, value: 16, source: A}\n- {key: RCDRD, value: 13.32..15 ns, source: A}\n"
-    "- {key: RP, value: 16, source: A}\n- {key: RAS, value: 39, source: A}\n"
-    "- {key: RC, value: 55, source: A}\n- {key: RTP, value: 9..12, source: A}\n"
-    "- {key: WR, value: 18, source: A}\n- {key: WTRS, value: 3, source: A}\n"
-    "- {key: RRDS, value: 4, source: A}\n- {key: FAW, value: 26, source: A}\n"
-    "- {key: CCDS, value: 4, source: A}\n- {key: RTW, value: 6, source: A}\n"
-    "- {key: REFI, value: 7000..7800 ns, source: A}\n- {key: RFC, value: 312, source: A}\n";
-
-static enum sq_status parse_with(const char *from, const char *to, enum sq_dram_end end,
-                                 struct sq_dram_device *d, struct sq_error *err)
-{
-    char text[sizeof good + 400];
-    const char *const at = strstr(good, from);
-    assert_non_null(at);
-    const int n =
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
-    return sq_dram_device_parse(text, (size_t)n, "test.yaml", end, d, err);
-}
-
-SQ_TEST(a_device_is_read_at_both_ends)
-{
-    struct sq_dram_device fast, slow;
-    assert_ok(parse_with("", "", SQ_DRAM_FAST, &fast, NULL));
-    assert_ok(parse_with("", "", SQ_DRAM_SLOW, &slow, NULL));
-    assert_true(fast.is_range && slow.is_range);
-    assert_int_equal(fast.t[SQ_DRAM_T_RCDRD], 16); // 13.32 ns are 15.99 clocks
-    assert_int_equal(slow.t[SQ_DRAM_T_RCDRD], 19);
-    assert_int_equal(slow.t[SQ_DRAM_T_RCDWR], 19); // as RCDRD
-    assert_int_equal(fast.t[SQ_DRAM_T_RTP], 9);
-    assert_int_equal(slow.t[SQ_DRAM_T_RTP], 12);
-    assert_int_equal(fast.t[SQ_DRAM_T_REFI], 9364); // fewer refreshes
-    assert_int_equal(slow.t[SQ_DRAM_T_REFI], 8404);
-    assert_int_equal(fast.t[SQ_DRAM_T_CCDL], 4);
-    assert_int_equal(fast.t[SQ_DRAM_T_REFIpb], 0);
-    assert_int_equal(fast.clock_ps, 833);
-}
-
-static const char with_energy[] =
-    "- {key: Eact, value: 100 pJ, source: A}\n- {key: Eread, value: 20 pJ, source: A}\n"
-    "- {key: Ewrite, value: 30 pJ, source: A}\n- {key: Erefresh, value: 1600 pJ, source: A}\n"
-    "- {key: background, value: 2..3.5 mW, source: A}\n- {key: CL, ";
-
-SQ_TEST(energies_count_commands_and_time)
-{
-    struct sq_dram_device d;
-    const struct sq_dram_options o = {.channels = 2};
-    assert_ok(parse_with("- {key: CL, ", with_energy, SQ_DRAM_FAST, &d, NULL));
-    const struct sq_dram_setup setup = setup_of(&d, &o);
-    const struct sq_dram_stats s = {.command = {1, 9, 9, 10, 100, 1000, 10000, 2, 16}};
-    double pj[2];
-    sq_dram_picojoules(&setup, &s, 1e-6, pj);
-    const double work = 100 + 110 * 20 + 11000 * 30 + 2 * 1600 + 16 * 100;
-    assert_true(fabs(pj[0] - work - 4000) < 1e-6 && fabs(pj[1] - work - 7000) < 1e-6);
-}
-
-static unsigned with_joules;
-
-// Data sheets: 2 to 15 pJ for a bit that is read, an activate dearer than a burst's half, a refresh dearer than it.
-static void judge_energy(const struct sq_dram_device *d)
-{
-    const struct sq_dram_energy *const e = &d->energy;
-    const double bits = 8 * (double)sq_dram_burst_nbytes(d);
-    if (!e->is_there)
-        return;
-    with_joules++;
-    assert_true(e->read_pj > 2 * bits && e->read_pj < 15 * bits && e->write_pj < e->read_pj);
-    assert_true(2 * e->act_pj > e->read_pj && e->refresh_pj > e->act_pj);
-    assert_true(e->background_mw[0] > 0 && e->background_mw[1] > e->background_mw[0]);
-}
-
-SQ_TEST(energies_of_devices_are_in_the_range_of_data_sheets)
-{
-    with_joules = 0;
-    for_devices(judge_energy);
-    assert_int_equal(with_joules, 4);
-}
-
-SQ_TEST(damaged_devices_are_refused)
-{
-    static const char *const bad[][2] = {
-        {"833 ps", "833"},
-        {"833 ps", "99 ps"},
-        {"833 ps", "700..833 ps"},
-        {"key: CL, ", "key: CR, "},
-        {"key: CL, ", "key: RP, "},
-        {"- {key: CL, value: 16, source: A}\n", ""},
-        {"- {key: rows, value: 32768, source: A}\n", ""},
-        {"CL, value: 16, source: A", "CL, value: 16, source: B"},
-        {"CL, value: 16, source: A", "CL, value: 16, sauce: A"},
-        {"CL, value: 16", "CL, value: -16"},
-        {"CL, value: 16", "CL, value: 16 mm"},
-        {"CL, value: 16", "CL, value: 18..16"},
-        {"CL, value: 16", "CL, value: 16..16"},
-        {"CL, value: 16", "CL, value: 16.."},
-        {"CL, value: 16", "CL, value: 1e9"},
-        {"width, value: 64", "width, value: 60"},
-        {"groups, value: 4", "groups, value: 3"},
-        {"banks, value: 4", "banks, value: 0"},
-        {"rows, value: 32768", "rows, value: 4..8"},
-        {"CCDS, value: 4", "CCDS, value: 3"},
-        {"RTW, value: 6", "RTW, value: 3"},
-        {"RFC, value: 312", "RFC, value: 9400"},
-        {"RFC, value: 312", "RFCpb, value: 312"},
-        {"columns, value: 1024", "columns, value: 1000"},
-        {"- {key: CL, ", "- {key: Eact, value: 9 pJ, source: A}\n- {key: CL, "},
-        {"- {key: CL, ", "- {key: Eact, value: 9, source: A}\n- {key: CL, "},
-        {"- {key: CL, ", "- {key: background, value: 9..2 mW, source: A}\n- {key: CL, "}};
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct sq_dram_device d;
-        struct sq_error err = {.text = ""};
-        if (parse_with(bad[i][0], bad[i][1], SQ_DRAM_FAST, &d, &err) == SQ_OK)
-            fail_msg("'%s' for '%s' was taken", bad[i][1], bad[i][0]);
-        if (!strstr(err.text, "need") && !strstr(err.text, "key"))
-            fail_msg("%s", err.text);
-    }
-}
-
-SQ_TEST(options_out_of_range_are_refused)
-{
-    static const struct sq_dram_options bad[] = {
-        {.channels = 3}, {.channels = 32}, {.queue = 17}, {.refresh = SQ_DRAM_REFRESH_BANK}};
-    struct sq_dram_device d;
-    struct sq_error err;
-    assert_ok(sq_dram_device_named("ddr4-2400", SQ_DRAM_FAST, &d, NULL));
-    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct sq_dram_setup s;
-        assert_int_not_equal(sq_dram_setup_init(&d, &bad[i], &s, &err), SQ_OK);
-        assert_non_null(strstr(err.text, "need"));
-    }
-    assert_int_equal(sq_dram_device_named("ddr9", SQ_DRAM_FAST, &d, &err), SQ_ERR_ARG);
-    assert_non_null(strstr(err.text, "hbm3"));
 }
