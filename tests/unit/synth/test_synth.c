@@ -320,7 +320,7 @@ SQ_TEST(test_key)
         }
         for (unsigned again = 0; again < 2; again++) {
             struct sq_synth s;
-            assert_int_equal(sq_synth_open(&s, rtl, lib, cache, NULL), SQ_OK);
+            assert_ok(sq_synth_open(&s, rtl, lib, cache, NULL));
             assert_int_equal(sq_digest_is_equal(s.digest, before), again);
             before = s.digest;
             sq_synth_close(&s);
@@ -396,7 +396,7 @@ SQ_TEST(test_keeps_chip)
     check_refused(sq_synth_macros_read(memory, dir, &err), SQ_ERR_ARG, &err,
                   "no memory of sq_sram");
     write_bytes(lib, macro, sizeof macro - 1);
-    assert_int_equal(sq_synth_macros_read(memory, dir, &err), SQ_OK);
+    assert_ok(sq_synth_macros_read(memory, dir, &err));
     assert_true(memory[0].words == 64 && memory[1].words == 0);
     assert_ptr_equal(sq_synth_macro_for(memory, 5000), &memory[0]);
     const struct sq_synth_macro some[SQ_SYNTH_MACROS] = {
@@ -430,7 +430,7 @@ SQ_TEST(test_keeps_chip)
     // A memory that OpenSTA does not read would be one without paths.
     edit(dir, "RM_IHPSG13_1P_64x64_c2_bm_bist_typ.lib", "slew_upper_threshold_pct_fall",
          "slew_upper_threshold_pct_none");
-    assert_int_equal(sq_synth_macros_read(memory, dir, &err), SQ_OK);
+    assert_ok(sq_synth_macros_read(memory, dir, &err));
     if (s.sta_version[0])
         check_refused(sq_synth_area(&s, &chip, &r, &err), SQ_ERR_UNSUPPORTED, &err,
                       "one or more thresholds");
@@ -464,7 +464,7 @@ static void prove(const char *rtl, const struct sq_synth_block *b, const char *p
                         "hierarchy -top m; sat -verify -prove trigger 0 m");
     snprintf(log, sizeof log, "%s/sat.log", dir);
     char *const argv[] = {yosys, quiet, run, proof, NULL};
-    assert_int_equal(sq_process_run(NULL, argv, log, &code, &err), SQ_OK);
+    assert_ok(sq_process_run(NULL, argv, log, &code, &err));
     if (code != 0)
         fail_msg("netlist and source of %s differ, recipe %s: %s", b->top,
                  sq_synth_recipe_name(b->recipe), path);
@@ -578,7 +578,7 @@ SQ_TEST(test_period)
         double period[4] = {1.01 * smallest.critical_path_ns, 0.1, 0, 0};
         for (size_t i = 0; i < LEN(period); i++) {
             struct sq_synth_block mine = b, other = b;
-            assert_int_equal(sq_synth_at_period(&s, &mine, period[i], &r, &err), SQ_OK);
+            assert_ok(sq_synth_at_period(&s, &mine, period[i], &r, &err));
             assert_int_equal(r.critical_path_ns <= period[i], i != 1);
             assert_true(i != 0 || r.area <= smallest.area);
             assert_true(i != 1 || r.area > smallest.area);
@@ -587,8 +587,7 @@ SQ_TEST(test_period)
                 period[2] = 0.7 * r.critical_path_ns + 0.3 * smallest.critical_path_ns;
                 period[3] = 1.02 * r.critical_path_ns;
             } else {
-                assert_int_equal(sq_synth_at_period(&fresh, &other, period[i], &again, &err),
-                                 SQ_OK);
+                assert_ok(sq_synth_at_period(&fresh, &other, period[i], &again, &err));
                 assert_true(same_result(&r, &again) && mine.recipe == other.recipe &&
                             mine.target_ps == other.target_ps);
                 sq_synth_result_free(&again);
@@ -680,13 +679,13 @@ SQ_TEST(test_refused)
     }
     assert_int_equal(count_files(cache), 1); // the library only
 
-    assert_int_equal(sq_synth_open(&s, rtl, NULL, cache, &err), SQ_OK);
+    assert_ok(sq_synth_open(&s, rtl, NULL, cache, &err));
     check_area_refused(&s, (struct sq_synth_block){.top = "tiny_and"}, SQ_ERR_ARG, "no library");
     sq_synth_close(&s);
     check_refused(sq_synth_open(&other, tmpdir_path(dir, "no"), liberty, cache, &err), SQ_ERR_IO,
                   &err, "no");
     check_refused(sq_synth_open(&other, dir, liberty, cache, &err), SQ_ERR_IO, &err, "synth_front");
-    assert_int_equal(sq_synth_open(&other, rtl, liberty, "/x y", &err), SQ_OK);
+    assert_ok(sq_synth_open(&other, rtl, liberty, "/x y", &err));
     sq_synth_close(&other);
     setenv("YOSYS", "/nonexistent/yosys", 1);
     check_refused(sq_synth_open(&other, rtl, liberty, cache, &err), SQ_ERR_TOOL, &err, "package");
