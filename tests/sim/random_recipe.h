@@ -13,7 +13,7 @@
 static inline struct sq_recipe default_of(const struct sq_format_ops *f)
 {
     struct sq_recipe r;
-    assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL));
     return r;
 }
 

@@ -257,8 +257,8 @@ SQ_TEST(test_shapes)
         const struct work w = draw_on(&r, 6, NULL);
         struct sq_chip_stats step, fast;
         const struct sq_chip_stats whole = run_whole(&r, &w);
-        assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
-        assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+        assert_ok(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL));
+        assert_ok(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL));
         check_same(&w, i, "without values", &step, &whole);
         check_same(&w, i, "fast", &fast, &step);
         assert_int_equal(step.busy + step.wait + step.blocked, step.cycles);
@@ -277,12 +277,11 @@ SQ_TEST(test_loops)
     for (unsigned i = 0; i < loops; i++) {
         struct sq_chip_stats step, fast, again;
         w = draw_on(&r, i % 8 ? 24 : 60, i % 4 ? &w : NULL);
-        assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
-        assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+        assert_ok(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL));
+        assert_ok(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL));
         check_same(&w, i, "fast", &fast, &step);
         for (unsigned j = 0; j < 2; j++) {
-            assert_int_equal(sq_chip_run_next(w.value, &w.memory, &w.layer, memo, &again, NULL),
-                             SQ_OK);
+            assert_ok(sq_chip_run_next(w.value, &w.memory, &w.layer, memo, &again, NULL));
             check_same(&w, i, "behind others, fast", &again, &step);
         }
         cycles += step.cycles;
@@ -340,10 +339,10 @@ SQ_TEST(test_nested)
                                         .chunk = 1,
                                         .cols_outer = i & 1};
         place(&r, &w);
-        assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
-        assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+        assert_ok(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL));
+        assert_ok(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL));
         check_same(&w, i, "fast", &fast, &step);
-        assert_int_equal(sq_chip_run_next(w.value, &w.memory, &w.layer, small, &fast, NULL), SQ_OK);
+        assert_ok(sq_chip_run_next(w.value, &w.memory, &w.layer, small, &fast, NULL));
         check_same(&w, i, "forgetful", &fast, &step);
     }
     sq_chip_memo_free(small);
@@ -389,10 +388,9 @@ SQ_TEST(test_machine)
         if (sq_format_recipe(sq_formats[f], SQ_IN_RUN, NULL, &recipe, NULL) != SQ_OK ||
             sq_mapping_run(&m, &recipe, &g, &p, &s, NULL, NULL) != SQ_OK)
             continue;
-        assert_int_equal(sq_machine_chip(&m, &chip, NULL), SQ_OK);
-        assert_int_equal(sq_chip_layer_of(&recipe, &chip, m.core.rows, m.core.cols, mnk, &c, NULL),
-                         SQ_OK);
-        assert_int_equal(sq_chip_run_step(c.value, &c.memory, &c.layer, &step, NULL), SQ_OK);
+        assert_ok(sq_machine_chip(&m, &chip, NULL));
+        assert_ok(sq_chip_layer_of(&recipe, &chip, m.core.rows, m.core.cols, mnk, &c, NULL));
+        assert_ok(sq_chip_run_step(c.value, &c.memory, &c.layer, &step, NULL));
         for (unsigned id = 0; id < SQ_N_STREAMS; id++)
             nbytes += id == SQ_STREAM_OUT ? 0 : s.nbytes[id];
         assert_int_equal(s.cycles, step.cycles);
@@ -440,7 +438,7 @@ SQ_TEST(test_draws)
 static uint64_t cycles_of(const struct sq_chip_layer *c, const struct sq_top_layer *l)
 {
     struct sq_chip_stats s;
-    assert_int_equal(sq_chip_run_fast(c->value, &c->memory, l, &s, NULL), SQ_OK);
+    assert_ok(sq_chip_run_fast(c->value, &c->memory, l, &s, NULL));
     return s.cycles;
 }
 
@@ -515,9 +513,9 @@ SQ_TEST(test_short_bursts)
     struct sq_chip chip;
     struct sq_chip_layer c;
     sq_machine_set_clock(&m, 1e9);
-    assert_int_equal(sq_format_recipe(sq_format_find("nvfp4"), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
-    assert_int_equal(sq_machine_chip(&m, &chip, NULL), SQ_OK);
-    assert_int_equal(sq_chip_layer_of(&r, &chip, 2, 1, mnk, &c, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find("nvfp4"), SQ_IN_RUN, NULL, &r, NULL));
+    assert_ok(sq_machine_chip(&m, &chip, NULL));
+    assert_ok(sq_chip_layer_of(&r, &chip, 2, 1, mnk, &c, NULL));
     assert_true(cycles_of(&c, &c.layer) <= 3760);
 }
 
@@ -539,12 +537,11 @@ SQ_TEST(test_more_work)
     const struct sq_format_ops *const format[] = {sq_format_find("dense"), sq_format_find("sq_b")};
     const struct sq_given wide = {1, {{"weight-bits", "8"}}};
     struct sq_machine m;
-    assert_int_equal(sq_machine_load("sim/machines/chip.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_machine_load("sim/machines/chip.yaml", &m, NULL));
     for (unsigned f = 0; f < 2; f++) {
         uint64_t last = 0, last_bound = 0, bound = 0;
         struct sq_recipe r;
-        assert_int_equal(sq_format_recipe(format[f], SQ_IN_RUN, f == 0 ? &wide : NULL, &r, NULL),
-                         SQ_OK);
+        assert_ok(sq_format_recipe(format[f], SQ_IN_RUN, f == 0 ? &wide : NULL, &r, NULL));
         for (uint64_t n = 57; n <= 81; n += 8) {
             const struct sq_gemm g = {76, n, 175};
             const uint64_t cycles = cycles_on(&m, &r, &g, &bound);
@@ -566,8 +563,8 @@ SQ_TEST(test_one_token)
     struct sq_recipe r;
     struct sq_machine m;
     uint64_t bound = 0;
-    assert_int_equal(sq_format_recipe(sq_format_find("dense"), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
-    assert_int_equal(sq_machine_load("sim/machines/chip.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find("dense"), SQ_IN_RUN, NULL, &r, NULL));
+    assert_ok(sq_machine_load("sim/machines/chip.yaml", &m, NULL));
     m.weight_nbytes *= 2; // as many channels of a beat twice as wide
     const uint64_t padded = cycles_on(&m, &r, &g, &bound);
     m.core.rows = 1;
@@ -600,13 +597,13 @@ SQ_TEST(test_odd_columns)
     struct sq_machine m;
     struct sq_chip chip;
     struct sq_chip_layer c;
-    assert_int_equal(sq_format_recipe(sq_format_find("nvfp4"), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
-    assert_int_equal(sq_machine_load("sim/machines/chip.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find("nvfp4"), SQ_IN_RUN, NULL, &r, NULL));
+    assert_ok(sq_machine_load("sim/machines/chip.yaml", &m, NULL));
     m.core.cols = 5;
-    assert_int_equal(sq_machine_chip(&m, &chip, NULL), SQ_OK);
+    assert_ok(sq_machine_chip(&m, &chip, NULL));
     chip.time = count_cuts;
-    assert_int_equal(sq_chip_layer_of(&r, &chip, m.core.rows, m.core.cols, mnk, &c, NULL), SQ_OK);
-    assert_int_equal(sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, NULL), SQ_OK);
+    assert_ok(sq_chip_layer_of(&r, &chip, m.core.rows, m.core.cols, mnk, &c, NULL));
+    assert_ok(sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, NULL));
     fprintf(stderr, "# %u cuts were timed\n", n_timed);
     assert_true(n_timed > 0 && n_timed <= 6);
     assert_int_equal(s.cycles, 931972);
@@ -621,8 +618,8 @@ SQ_TEST(test_slow_cut)
     struct sq_recipe r;
     struct sq_machine m;
     uint64_t bound = 0;
-    assert_int_equal(sq_format_recipe(sq_format_find("mxfp8"), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
-    assert_int_equal(sq_machine_load("sim/machines/chip.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find("mxfp8"), SQ_IN_RUN, NULL, &r, NULL));
+    assert_ok(sq_machine_load("sim/machines/chip.yaml", &m, NULL));
     const uint64_t cycles = cycles_on(&m, &r, &g, &bound);
     assert_true(cycles > BEST + ELSEWHERE && cycles <= BEST + BEST / 8);
 }
@@ -637,7 +634,7 @@ SQ_TEST(test_busy)
     place(&r, &w);
     w.memory.n[1] = 1;
     w.memory.n[2] = 1000;
-    assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &s, NULL), SQ_OK);
+    assert_ok(sq_chip_run_fast(w.value, &w.memory, &w.layer, &s, NULL));
     assert_int_equal(s.busy, 64 * 128 * 32);
     fprintf(stderr, "# busy %.2f %% of %llu cycles\n", 100. * (double)s.busy / (double)s.cycles,
             (unsigned long long)s.cycles);
@@ -660,8 +657,8 @@ static double share_of(unsigned outstanding, unsigned writes, bool is_read)
                 : (struct sq_top_layer){
                       .tiles = {64, 128}, .block = {64, 128}, .beats = 1, .groups = 1, .chunk = 1};
     place(&r, &w);
-    assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
-    assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+    assert_ok(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL));
+    assert_ok(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL));
     check_same(&w, outstanding, "fast", &fast, &step);
     const double share =
         (double)(is_read ? step.read_beats : step.write_beats) / (double)step.cycles;

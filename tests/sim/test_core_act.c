@@ -174,7 +174,7 @@ static void fill_case(struct sq_case *c, unsigned tiles, unsigned banks, unsigne
     c->n_groups = 1;
     c->n_beats = larger(steps, tiles * banks);
     c->max_outputs = (size_t)tiles * passes;
-    assert_int_equal(sq_case_alloc(c, NULL), SQ_OK);
+    assert_ok(sq_case_alloc(c, NULL));
     const struct sq_ports s = sq_ports_of(c->block, c->point->value);
     assert_true(sq_requant_choose(8.0 / 127 / 0.1, &mul, &shift)); // s_lo = 0.1
     const size_t len = sq_field_offset(s.in, s.n_in);
@@ -216,7 +216,7 @@ static bool load_rtl(const struct sq_point *point, struct sq_rtl *rtl)
 static uint64_t run_rtl(const struct sq_case *c, const struct sq_rtl *rtl)
 {
     struct sq_result r;
-    assert_int_equal(sq_lockstep_run(c, rtl->api, NULL, &r, NULL), SQ_OK);
+    assert_ok(sq_lockstep_run(c, rtl->api, NULL, &r, NULL));
     CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", c->point->name, r.mismatch.what);
     return r.end;
 }

@@ -23,7 +23,7 @@ static void draw(const struct sq_block *block, const struct sq_point *point, uin
                  uint64_t number)
 {
     struct sq_case c;
-    assert_int_equal(sq_case_draw(block, point, seed, number, &c, NULL), SQ_OK);
+    assert_ok(sq_case_draw(block, point, seed, number, &c, NULL));
     if (block->env) {
         void *const env = malloc(block->env->nbytes);
         assert_non_null(env);

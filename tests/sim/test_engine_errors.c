@@ -130,7 +130,7 @@ SQ_TEST(every_kind_is_told)
         struct sq_rng rng = {fixture_seed()};
         const struct sq_ports p = sq_ports_of(block, c.point->value);
         const size_t len = sq_field_offset(p.in, p.n_in), n_kinds = strlen(cases[i].kinds);
-        assert_int_equal(block->draw_directed(&c, 0, &rng, NULL), SQ_OK);
+        assert_ok(block->draw_directed(&c, 0, &rng, NULL));
         assert_true(c.n_groups >= 2 * n_kinds * cases[i].times);
         const size_t room = p.outputs > c.max_outputs ? p.outputs : c.max_outputs;
         int32_t *const out = calloc(room, sq_field_offset(p.out, p.n_out) * sizeof *out);
@@ -188,7 +188,7 @@ static struct job job_of(const char *block, const char *point, size_t number)
     struct sq_rng rng = {fixture_seed()};
     j.c = (struct sq_case){.block = j.block, .point = point_named(j.block, point)};
     j.p = sq_ports_of(j.block, j.c.point->value);
-    assert_int_equal(j.block->draw_directed(&j.c, 0, &rng, NULL), SQ_OK);
+    assert_ok(j.block->draw_directed(&j.c, 0, &rng, NULL));
     j.record = j.c.beats;
     for (size_t g = 0; g < number; g++)
         j.record += sq_case_records(&j.c, g) * sq_field_offset(j.p.in, j.p.n_in);

@@ -74,13 +74,13 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
     r.act.low_bits = config->act_bits;
     r.bank = config->bank;
     r.high_per_bank = config->high_per_bank;
-    assert_int_equal(sq_recipe_check(&r, NULL), SQ_OK);
-    assert_int_equal(sq_llama_init(&s, ck, &calib, NULL), SQ_OK);
-    assert_int_equal(sq_eval_collect(&s, 0, SQ_NEED_HESSIAN, &collected, NULL), SQ_OK);
-    assert_int_equal(sq_eval_encode(ck, 0, &r, &collected, NULL, layer, NULL), SQ_OK);
+    assert_ok(sq_recipe_check(&r, NULL));
+    assert_ok(sq_llama_init(&s, ck, &calib, NULL));
+    assert_ok(sq_eval_collect(&s, 0, SQ_NEED_HESSIAN, &collected, NULL));
+    assert_ok(sq_eval_encode(ck, 0, &r, &collected, NULL, layer, NULL));
     sq_llama_free(&s);
-    assert_int_equal(sq_llama_init(&s, ck, &eval, NULL), SQ_OK);
-    assert_int_equal(sq_llama_block(&s, 0, keep, in, NULL), SQ_OK);
+    assert_ok(sq_llama_init(&s, ck, &eval, NULL));
+    assert_ok(sq_llama_block(&s, 0, keep, in, NULL));
     sq_llama_free(&s);
     sq_eval_inputs_free(&collected);
     sq_tokens_free(&calib), sq_tokens_free(&eval);
@@ -97,11 +97,10 @@ static void check_layer(const struct sq_core_config *config, struct sq_quant_lay
     int32_t *p_lo = fixture_exact(n_integers * sizeof *p_lo);
     int32_t *p_hi = fixture_exact(n_integers * sizeof *p_hi);
     struct sq_layer_codes codes = {.m = TOKENS, .w = w, .act = act, .p_lo = p_lo, .p_hi = p_hi};
-    assert_int_equal(sq_act_quantize(x, TOKENS, w->k_orig, w->k, config->act_bits, act, s_a, NULL),
-                     SQ_OK);
+    assert_ok(sq_act_quantize(x, TOKENS, w->k_orig, w->k, config->act_bits, act, s_a, NULL));
     sq_gemm_sq_w(w, act, s_a, TOKENS, 0, w->n, y, p_lo, p_hi,
                  fixture_alloc(sq_gemm_scratch_nbytes(w)));
-    assert_int_equal(sq_gemm_job(config, &w->format, TOKENS, w->n, w->k, &codes.job, NULL), SQ_OK);
+    assert_ok(sq_gemm_job(config, &w->format, TOKENS, w->n, w->k, &codes.job, NULL));
     const struct sq_point point = sq_core_point(config);
     const uint32_t tiles = codes.job.groups / (uint32_t)sq_n_groups(&w->format, w->k);
     for (unsigned i = 0; i < TILES; i++) {

@@ -134,7 +134,7 @@ SQ_TEST(test_limits_together)
     struct sq_machine m;
     struct sq_error err;
     struct sq_mapping p;
-    assert_int_equal(sq_machine_load("sim/machines/default.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_machine_load("sim/machines/default.yaml", &m, NULL));
     m.core.rows = m.core.cols = m.core.low_lanes = m.core.high_lanes = 1;
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_recipe s = default_of(sq_formats[i]);
@@ -185,7 +185,7 @@ SQ_TEST(test_gpu)
     struct sq_rng r = {fixture_seed() + 2};
     struct sq_gpu gpu;
     unsigned refused = 0, done = 0;
-    assert_int_equal(sq_gpu_load("sim/machines/h200.yaml", &gpu, NULL), SQ_OK);
+    assert_ok(sq_gpu_load("sim/machines/h200.yaml", &gpu, NULL));
     for (unsigned i = 0; i < 2000; i++) {
         const struct sq_recipe s = random_recipe(&r);
         struct sq_workload_row row = {.gemm = {random_size(&r), random_size(&r), random_size(&r)},

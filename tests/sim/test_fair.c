@@ -100,7 +100,7 @@ SQ_TEST(test_lanes)
         r.high_per_bank = want[i].high;
         sq_grid_set(&r)->weight.high_bits = want[i].high_bits;
         sq_grid_set(&r)->weight.low_bits = want[i].low_bits;
-        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, NULL), SQ_OK);
+        assert_ok(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, NULL));
         assert_int_equal(pe.low_lanes, want[i].low_lanes);
         assert_int_equal(pe.high_lanes, want[i].high_lanes);
     }
@@ -206,9 +206,9 @@ SQ_TEST(test_every_key_of_a_chip)
     struct sq_machine m;
     struct sq_recipe r;
     struct sq_error err;
-    assert_int_equal(sq_format_recipe(sq_format_find("dense"), SQ_IN_RUN, &wide, &r, NULL), SQ_OK);
-    assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
-    assert_int_equal(layer_of(&m, &r, &before, NULL), SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find("dense"), SQ_IN_RUN, &wide, &r, NULL));
+    assert_ok(chip_of(NULL, NULL, &m, NULL));
+    assert_ok(layer_of(&m, &r, &before, NULL));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         enum sq_status status = chip_of(keys[i].key, keys[i].line, &m, &err);
         SQ_THEN(status, layer_of(&m, &r, &after, &err));
@@ -257,9 +257,8 @@ SQ_TEST(test_lanes_of_a_chip)
         struct sq_error err;
         if (sq_is_without(want[i].format))
             continue;
-        assert_int_equal(
-            sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, &bits, &r, NULL), SQ_OK);
-        assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
+        assert_ok(sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, &bits, &r, NULL));
+        assert_ok(chip_of(NULL, NULL, &m, NULL));
         m.core.low_lanes = want[i].low;
         m.core.high_lanes = want[i].high;
         const enum sq_status status = layer_of(&m, &r, &c, &err);
@@ -268,7 +267,7 @@ SQ_TEST(test_lanes_of_a_chip)
             assert_non_null(strstr(err.text, "core.low_lanes, core.high_lanes"));
             continue;
         }
-        assert_int_equal(status, SQ_OK);
+        assert_ok(status);
         assert_int_equal(c.value[SQ_TOP_BANK_LEN], want[i].bank);
         assert_true(sq_chip_products(c.value) <= products(&m.core));
     }
@@ -285,7 +284,7 @@ SQ_TEST(test_tails)
         struct sq_recipe r;
         struct sq_demand d;
         struct sq_cost_pe pe = {.n_parts = 0};
-        assert_int_equal(sq_recipe_read(text[i], "format", SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+        assert_ok(sq_recipe_read(text[i], "format", SQ_IN_RUN, NULL, &r, NULL));
         sq_demand_of(&r, &core, 64, 4096, 0, &d);
         r.format->cost->pe(&r, &d.cost, &pe);
         n[i] = pe.n_tails;
@@ -317,15 +316,14 @@ SQ_TEST(test_fair_chip)
         struct sq_fair_pe pe;
         if (sq_is_without(want[i].format))
             continue;
-        assert_int_equal(
-            sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
-        assert_int_equal(chip_of(NULL, NULL, &m, NULL), SQ_OK);
+        assert_ok(sq_format_recipe(sq_format_find(want[i].format), SQ_IN_RUN, NULL, &r, NULL));
+        assert_ok(chip_of(NULL, NULL, &m, NULL));
         m.core.high_lanes = 4;
         const unsigned most = products(&m.core) * m.core.cols;
-        assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, NULL), SQ_OK);
+        assert_ok(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, 0, &m, &pe, NULL));
         assert_int_equal(m.core.cols, want[i].cols);
         assert_true(pe.products * m.core.cols <= most && pe.products * (m.core.cols + 1) > most);
-        assert_int_equal(layer_of(&m, &r, &c, NULL), SQ_OK);
+        assert_ok(layer_of(&m, &r, &c, NULL));
         assert_int_equal(sq_chip_products(c.value), pe.products);
     }
 }

@@ -27,7 +27,7 @@ static uint64_t cycles_of(const struct sq_core_config *c, const struct sq_format
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_job job;
-    assert_int_equal(sq_gemm_job(c, f, 40, 70, k, &job, NULL), SQ_OK);
+    assert_ok(sq_gemm_job(c, f, 40, 70, k, &job, NULL));
     const struct sq_core_stats s = sq_core_run_fast(c, &job, &free_streams);
     assert_int_equal(sq_causes_sum(s.low), s.cycles);
     assert_int_equal(sq_causes_sum(s.high), s.cycles);
@@ -42,7 +42,7 @@ static void check(const struct sq_format *f, unsigned low_lanes, size_t k)
     const struct sq_core_config one = core_of(f, low_lanes), all = sq_gemm_core(&one, f, k);
     const size_t group = sq_group_len(f, k);
     const unsigned wider = 2 * all.bank;
-    assert_int_equal(sq_core_config_check(&all, NULL), SQ_OK);
+    assert_ok(sq_core_config_check(&all, NULL));
     assert_int_equal(all.bank % f->bank, 0);
     assert_int_equal(all.high_per_bank * f->bank, all.bank * f->high_per_bank);
     assert_true(all.bank == f->bank || all.bank <= low_lanes);
@@ -113,7 +113,7 @@ SQ_TEST(test_sums)
         one.rows = one.cols = 1;
         const struct sq_core_config all = sq_gemm_core(&one, &f, 128);
         const unsigned banks = all.bank / one.bank;
-        assert_int_equal(sq_core_draw(&one, &r, &s, NULL), SQ_OK);
+        assert_ok(sq_core_draw(&one, &r, &s, NULL));
         const struct sq_core_operands narrow = {s.n_banks, s.act, s.lo, s.hi};
         const struct sq_core_operands wide = {s.n_banks / banks, s.act, s.lo, s.hi};
         for (uint64_t b = 0; b<wide.n_banks; b++, joined += banks> 1) {

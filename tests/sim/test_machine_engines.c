@@ -151,9 +151,8 @@ SQ_TEST(test_timed)
         while (sq_dram_device_names[device])
             device++;
         m.clock_hz = 1e6 * between(&r, 100, 3000);
-        assert_int_equal(
-            sq_machine_set_dram(&m, sq_dram_device_names[sq_rng_below(&r, device)], &o, NULL),
-            SQ_OK);
+        assert_ok(
+            sq_machine_set_dram(&m, sq_dram_device_names[sq_rng_below(&r, device)], &o, NULL));
         m.timed.at = sq_rng_below(&r, 2);
         struct sq_mapping p;
         if (sq_mapping_make(&m, &s, &g, &p, NULL) != SQ_OK || p.bound > 200000)
@@ -183,14 +182,14 @@ SQ_TEST(test_traffic)
     const struct sq_gemm g = {96, 160, 1024};
     struct sq_mapping p;
     const uint64_t *const n = p.sum.nbytes;
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     assert_int_equal(n[SQ_STREAM_LO] + n[SQ_STREAM_HI], g.n * g.k * 6 / 8);
     assert_int_equal(n[SQ_STREAM_SCALE], 8 * g.n * g.k / 128);
     assert_int_equal(n[SQ_STREAM_ACT], g.m * g.k);
     assert_int_equal(n[SQ_STREAM_ACT_SCALE], 4 * g.m);
     assert_int_equal(n[SQ_STREAM_OUT], 2 * g.m * g.n);
     assert_int_equal(n[SQ_STREAM_PARTIAL], 0);
-    assert_int_equal(sq_mapping_make(&m, &w4, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &w4, &g, &p, NULL));
     assert_int_equal(n[SQ_STREAM_LO], g.n * g.k / 2);
     assert_int_equal(n[SQ_STREAM_HI], 0);
     assert_int_equal(n[SQ_STREAM_SCALE], 4 * g.n * g.k / 128);
@@ -212,17 +211,17 @@ SQ_TEST(test_spqt_traffic)
     struct sq_gemm g = {1, 512, 3072};
     struct sq_mapping p;
     const uint64_t *const n = p.sum.nbytes;
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     assert_in_range(n[SQ_STREAM_LO], g.n * g.k / 2 * 7 / 12,
                     g.n * g.k / 2 * 7 / 12 + p.count_k - 1);
     assert_in_range(n[SQ_STREAM_SCALE], g.n * g.k / 16 * 7 / 12,
                     g.n * g.k / 16 * 7 / 12 + p.count_k - 1);
     g.n = 257;
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     assert_in_range(n[SQ_STREAM_LO], 512 * g.k / 2 * 7 / 12,
                     512 * g.k / 2 * 7 / 12 + p.count_k - 1);
     set_option(&s, "layout", 1);
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     assert_int_equal(n[SQ_STREAM_LO], g.n * g.k / 2);
     assert_int_equal(n[SQ_STREAM_SCALE], g.n * g.k / 16);
 }
@@ -243,12 +242,12 @@ SQ_TEST(test_limits)
     struct sq_mapping p;
     m.dram_bytes_per_s = 1e8;
     sq_machine_derive(&m);
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     struct sq_machine_stats slow = sq_machine_run_fast(&m, &p, &timed);
     assert_true((double)slow.cycles < 1.01 * (double)p.sum.dram);
     m.dram_bytes_per_s = 1e13;
     sq_machine_derive(&m);
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     struct sq_machine_stats fast = sq_machine_run_fast(&m, &p, &timed);
     assert_int_equal(p.sum.compute, g.m / 32 * (g.n / 32) * (g.k / 16));
     assert_true((double)fast.cycles < 1.01 * (double)p.sum.compute);
@@ -313,8 +312,8 @@ static uint64_t free_masks(const struct sq_machine *m, const struct sq_recipe *d
     uint64_t least = UINT64_MAX;
     unsigned n;
     struct sq_demands demands;
-    assert_int_equal(sq_mapping_demand(m, d, g, &demands, NULL), SQ_OK);
-    assert_int_equal(sq_mapping_search(m, &demands, g, plan, &n, NULL), SQ_OK);
+    assert_ok(sq_mapping_demand(m, d, g, &demands, NULL));
+    assert_ok(sq_mapping_search(m, &demands, g, plan, &n, NULL));
     plan[n++] = *best;
     for (unsigned i = 0; i < n; i++) {
         plan[i].cost.unit.kind = SQ_UNIT_CORE;
@@ -375,7 +374,7 @@ SQ_TEST(test_static_shipped)
         struct sq_machine m;
         char path[64];
         snprintf(path, sizeof path, "sim/machines/%s.yaml", machines[i]);
-        assert_int_equal(sq_machine_load(path, &m, NULL), SQ_OK);
+        assert_ok(sq_machine_load(path, &m, NULL));
         for (size_t j = 0; j < sizeof gemm / sizeof gemm[0]; j++)
             for (unsigned bank = 4; bank <= 128; bank *= 2)
                 for (unsigned k = bank / 16 ? bank / 16 : 1; k <= bank / 2; k *= 2) {
@@ -388,9 +387,8 @@ SQ_TEST(test_static_shipped)
                     sq_grid_set(&d)->topk = j % 2;
                     const enum sq_status status =
                         sq_mapping_run(&m, &s, &gemm[j], &plan, &a, NULL, NULL);
-                    assert_int_equal(status, SQ_OK);
-                    assert_int_equal(sq_mapping_run(&m, &d, &gemm[j], &plan, &b, NULL, NULL),
-                                     SQ_OK);
+                    assert_ok(status);
+                    assert_ok(sq_mapping_run(&m, &d, &gemm[j], &plan, &b, NULL, NULL));
                     if (a.cycles > b.cycles)
                         fail_static(&s, m.cores, &gemm[j], a.cycles, b.cycles);
                 }
@@ -426,7 +424,7 @@ SQ_TEST(test_neighbours)
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
         snprintf(path, sizeof path, "sim/machines/%s.yaml", machines[i]);
-        assert_int_equal(sq_machine_load(path, &m[i], NULL), SQ_OK);
+        assert_ok(sq_machine_load(path, &m[i], NULL));
     }
     for (unsigned i = 0; i < most; i++) {
         const struct sq_machine *const on = &m[i % 3];
@@ -440,8 +438,8 @@ SQ_TEST(test_neighbours)
         grow(&r, &h);
         if (strcmp(s.format->name, "spqr") == 0 && h.k != g.k)
             continue;
-        assert_int_equal(sq_mapping_run(on, &s, &g, &p, &a, &memo, NULL), SQ_OK);
-        assert_int_equal(sq_mapping_run(on, &s, &h, &q, &b, &memo, NULL), SQ_OK);
+        assert_ok(sq_mapping_run(on, &s, &g, &p, &a, &memo, NULL));
+        assert_ok(sq_mapping_run(on, &s, &h, &q, &b, &memo, NULL));
         const uint64_t bound[2] = {p.bound, q.bound};
         if ((double)a.cycles > 1.001 * (double)b.cycles ||
             (double)bound[0] > 1.001 * (double)bound[1])
@@ -463,9 +461,9 @@ SQ_TEST(test_neighbours_found)
     struct sq_machine m;
     struct sq_mapping p;
     struct sq_machine_stats a, b;
-    assert_int_equal(sq_machine_load("sim/machines/server64.yaml", &m, NULL), SQ_OK);
+    assert_ok(sq_machine_load("sim/machines/server64.yaml", &m, NULL));
     const struct sq_gemm g = {128, 4864, 896}, h = {128, 4864, 912};
-    assert_int_equal(sq_mapping_run(&m, &s, &g, &p, &a, NULL, NULL), SQ_OK);
-    assert_int_equal(sq_mapping_run(&m, &s, &h, &p, &b, NULL, NULL), SQ_OK);
+    assert_ok(sq_mapping_run(&m, &s, &g, &p, &a, NULL, NULL));
+    assert_ok(sq_mapping_run(&m, &s, &h, &p, &b, NULL, NULL));
     assert_true(b.cycles <= 1743 && a.cycles <= b.cycles);
 }

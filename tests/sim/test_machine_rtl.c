@@ -87,8 +87,7 @@ static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile
     const struct sq_machine m = small_machine(r, &core);
     struct sq_mapping p;
     struct sq_recipe s;
-    assert_int_equal(sq_format_recipe(sq_format_find(rows[row].format), SQ_IN_RUN, NULL, &s, NULL),
-                     SQ_OK);
+    assert_ok(sq_format_recipe(sq_format_find(rows[row].format), SQ_IN_RUN, NULL, &s, NULL));
     s.group = 0;
     if (rows[row].k > 0) {
         s.bank = rows[row].bank;
@@ -103,7 +102,7 @@ static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile
     const struct sq_gemm g = {1 + sq_rng_below(r, 4 * tile_rows),
                               1 + sq_rng_below(r, rows[row].passes * tile_cols),
                               rows[row].bank * (1 + sq_rng_below(r, rows[row].depth))};
-    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &s, &g, &p, NULL));
     *unit = p.cost.unit;
     memset(&unit->output, 0, sizeof unit->output); // the block alone
     unit->stages -= rows[row].exact;
@@ -137,7 +136,7 @@ static void alloc(struct sq_case *c, size_t n_groups, size_t n_beats, size_t out
     c->n_groups = n_groups;
     c->n_beats = n_beats;
     c->max_outputs = outputs;
-    assert_int_equal(sq_case_alloc(c, NULL), SQ_OK);
+    assert_ok(sq_case_alloc(c, NULL));
 }
 
 static void core_beats(const struct sq_unit *unit, const struct sq_unit_job *j, struct sq_case *c)
@@ -150,7 +149,7 @@ static void core_beats(const struct sq_unit *unit, const struct sq_unit_job *j, 
     int8_t *const hi = calloc(n * core->bank * core->cols, 1);
     assert_true(act && lo && hi);
     const struct sq_core_operands o = {n, act, lo, hi};
-    assert_int_equal(sq_core_case(c, &job, &o, 1, NULL), SQ_OK);
+    assert_ok(sq_core_case(c, &job, &o, 1, NULL));
     free(act);
     free(lo);
     free(hi);
@@ -197,7 +196,7 @@ static void check_job(const struct sq_block *block, const struct sq_point *point
     struct sq_case c = {.block = block, .point = point, .seed = seed};
     struct sq_result result;
     make_case(unit, job, &c);
-    assert_int_equal(sq_lockstep_run(&c, rtl->api, NULL, &result, NULL), SQ_OK);
+    assert_ok(sq_lockstep_run(&c, rtl->api, NULL, &result, NULL));
     CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", block->name, result.mismatch.what);
     // A core takes its job in the first cycle; sq_core_act takes activations with it, its engine after it.
     const bool is_core = unit->kind == SQ_UNIT_CORE;
@@ -309,7 +308,7 @@ static void run_point(struct sq_rng *r, const struct sq_sweep_point *at, const u
         const struct sq_gemm g = {1 + sq_rng_below(r, 4), 1 + sq_rng_below(r, 12),
                                   SWEEP_K / (1 + sq_rng_below(r, 2))};
         struct sq_mapping p;
-        assert_int_equal(sq_mapping_make(&m, &at->recipe, &g, &p, NULL), SQ_OK);
+        assert_ok(sq_mapping_make(&m, &at->recipe, &g, &p, NULL));
         assert_int_equal(p.cost.unit.kind, is_static ? SQ_UNIT_ARRAY : SQ_UNIT_CORE_ACT);
         memset(&p.cost.unit.output, 0, sizeof p.cost.unit.output); // the block alone
         const struct sq_unit_job job = p.step[SQ_STEP_CLASSES - 1].job;

@@ -259,7 +259,7 @@ static void draw(const struct sq_block *block, const struct sq_point *point, uin
                  uint64_t i, struct sq_case *c)
 {
     const uint64_t number = sq_case_n_fixed(block, point) + i;
-    assert_int_equal(sq_case_draw(block, point, seed, number, c, NULL), SQ_OK);
+    assert_ok(sq_case_draw(block, point, seed, number, c, NULL));
     c->reset_every = 0;
 }
 

@@ -20,7 +20,7 @@ enum { PIECE = 16 };
 static struct sq_own random_rows(struct sq_rng *rng, size_t n, size_t k, bool is_gqsa)
 {
     struct sq_own own;
-    assert_int_equal(sq_cost_own_new(&own, n, k / PIECE, PIECE, NULL), SQ_OK);
+    assert_ok(sq_cost_own_new(&own, n, k / PIECE, PIECE, NULL));
     for (size_t row = 0; row < n; row++) {
         const uint32_t most = sq_rng_below(rng, 17); // rows differ
         for (size_t p = 0; p < k / PIECE; p++) {
@@ -105,7 +105,7 @@ static bool check_tiles(struct sq_rng *rng, bool is_gqsa)
         set_option(&r, "sparsity", sparsity < 0.99 ? sparsity : 0.99);
         set_option(&r, "schedule", sq_rng_below(rng, 2));
     }
-    assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
+    assert_ok(sq_mapping_make(&m, &r, &g, &p, NULL));
     const struct sq_machine_stats a = sq_machine_run_step(&m, &p, NULL);
     const struct sq_machine_stats b = sq_machine_run_fast(&m, &p, NULL);
     assert_memory_equal(&a, &b, sizeof a);
@@ -152,15 +152,14 @@ SQ_TEST(test_fullest)
     struct sq_machine_stats even, uneven;
     set_option(&r, "schedule", 1);
     for (unsigned is_uneven = 0; is_uneven < 2; is_uneven++) {
-        assert_int_equal(sq_cost_own_new(&own, g.n, g.k / PIECE, PIECE, NULL), SQ_OK);
+        assert_ok(sq_cost_own_new(&own, g.n, g.k / PIECE, PIECE, NULL));
         for (size_t row = 0; row < g.n; row++)
             for (size_t i = 0; i < own.n_pieces; i++)
                 if (is_uneven && row % lines < 2 ? row % lines == 0 : i % 2 == 1)
                     sq_cost_own_count(&own, row, i);
         assert_true(sq_cost_own_sum(&own) == (double)(g.n * own.n_pieces / 2));
         r.rows = &own;
-        assert_int_equal(sq_mapping_run(&m, &r, &g, &p, is_uneven ? &uneven : &even, NULL, NULL),
-                         SQ_OK);
+        assert_ok(sq_mapping_run(&m, &r, &g, &p, is_uneven ? &uneven : &even, NULL, NULL));
         free(own.before);
     }
     assert_int_equal(even.low[SQ_CAUSE_IMBALANCE], 0);
@@ -190,15 +189,14 @@ SQ_TEST(test_tokens)
         assert_true(w && x);
         for (size_t e = 0; e < tokens * k; e++)
             x[e] = (float)(2 * sq_rng_unit(&rng) - 1);
-        assert_int_equal(
-            spqt->values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL), SQ_OK);
+        assert_ok(spqt->values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL));
         spqt->values->set_threshold(layer, theta);
-        assert_int_equal(spqt->cost->own->tokens(layer, x, tokens, &own, &r, NULL), SQ_OK);
+        assert_ok(spqt->cost->own->tokens(layer, x, tokens, &own, &r, NULL));
         assert_int_equal(own.n, tokens);
         r.rows = &own;
         const struct sq_gemm g = {tokens, n, k};
         struct sq_mapping p;
-        assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
+        assert_ok(sq_mapping_make(&m, &r, &g, &p, NULL));
         uint64_t most = 0, got = 0, sum[SQ_LINES_MAX] = {0};
         for (size_t t = 0; t < tokens; t++) {
             uint32_t has = 0;
@@ -238,9 +236,9 @@ SQ_TEST(test_nothing_own)
         struct sq_mapping p;
         if (sq_formats[i]->cost->own)
             continue;
-        assert_int_equal(sq_mapping_run(&m, &r, &g, &p, &without, NULL, NULL), SQ_OK);
+        assert_ok(sq_mapping_run(&m, &r, &g, &p, &without, NULL, NULL));
         r.rows = &own;
-        assert_int_equal(sq_mapping_run(&m, &r, &g, &p, &with, NULL, NULL), SQ_OK);
+        assert_ok(sq_mapping_run(&m, &r, &g, &p, &with, NULL, NULL));
         assert_memory_equal(&with, &without, sizeof with);
     }
     free(own.before);

@@ -191,7 +191,7 @@ static void compare(const char *label)
     uint8_t *part = malloc(net.n_gates);
     assert_true(sta && part);
     memset(part, SQ_PART_CONTROL, net.n_gates);
-    assert_int_equal(sq_toggle_open(&t, &net, false, &err), SQ_OK);
+    assert_ok(sq_toggle_open(&t, &net, false, &err));
     count_all(&t);
     put_netlist();
     run_sta(sta);

@@ -79,7 +79,7 @@ static void compare(const char *path)
         const struct sq_tensor *s = &file.tensor[t];
         const size_t n = s->n_elements;
         float *x = fixture_exact(n * sizeof *x), *scale = fixture_exact(n * sizeof *scale);
-        assert_int_equal(sq_tensor_read_f32(s, scale, &err), SQ_OK);
+        assert_ok(sq_tensor_read_f32(s, scale, &err));
         for (unsigned token = 0; token < TOKENS; token++, n_tokens++) {
             for (size_t i = 0; i < n; i++)
                 x[i] = (float)(gauss(&rng) * (double)scale[i] / 3.5);

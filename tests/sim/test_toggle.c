@@ -266,7 +266,7 @@ static void run_toggle(struct sq_toggle *t, const uint32_t *input, size_t n_inpu
     for (unsigned c = 0; c < ALL; c++) {
         for (size_t i = 0; i < n_inputs; i++)
             sq_toggle_set(t, input[i], word[c * n_inputs + i] = draw(&rng, input[i], c));
-        assert_int_equal(sq_toggle_step(t, c >= FILL, &err), SQ_OK);
+        assert_ok(sq_toggle_step(t, c >= FILL, &err));
     }
     for (unsigned i = 0; i < SQ_LANES * ALL; i++, fputc('\n', f))
         for (size_t b = n_inputs; b-- > 0;)
@@ -315,7 +315,7 @@ static void run_netlist(const char *name, const long *load)
     struct sq_error err;
     uint32_t *input = fixture_exact(net.n_nets * sizeof *input);
     const size_t n_inputs = list_inputs(input);
-    assert_int_equal(sq_toggle_open(&t, &net, load, &err), SQ_OK);
+    assert_ok(sq_toggle_open(&t, &net, load, &err));
     run_toggle(&t, input, n_inputs);
     FILE *f = fopen(tmpdir_path(dir, "top.v"), "w");
     assert_non_null(f);
@@ -351,7 +351,7 @@ static struct sq_point one_pe(const struct sq_block *b, const char *name, unsign
         if (strcmp(b->points[i].name, name) == 0) {
             if (!b->free)
                 return b->points[i];
-            assert_int_equal(sq_point_own(b, &b->points[i], value, given, &own, &err), SQ_OK);
+            assert_ok(sq_point_own(b, &b->points[i], value, given, &own, &err));
             return own;
         }
     fail_msg("no point %s", name);

@@ -77,7 +77,7 @@ static void lock_step(const struct sq_block *block, const struct sq_point *point
                         .seed = fixture_seed(),
                         .n_groups = REPEATS,
                         .n_beats = REPEATS};
-    assert_int_equal(sq_case_alloc(&c, NULL), SQ_OK);
+    assert_ok(sq_case_alloc(&c, NULL));
     c.stall_seed[0] = c.seed;
     c.stall_seed[SQ_SINK] = c.seed + 1;
     for (size_t i = 0; i < REPEATS; i++) {
@@ -89,7 +89,7 @@ static void lock_step(const struct sq_block *block, const struct sq_point *point
             struct sq_result r;
             c.stall[0] = (struct sq_stall){(enum sq_stall_kind)i, 3};
             c.stall[SQ_SINK] = (struct sq_stall){(enum sq_stall_kind)j, 2};
-            assert_int_equal(sq_lockstep_run(&c, api, NULL, &r, NULL), SQ_OK);
+            assert_ok(sq_lockstep_run(&c, api, NULL, &r, NULL));
             CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "stalls %u %u: %s\n", i, j,
                      r.mismatch.what);
             assert_int_equal(r.n_out, REPEATS);
@@ -217,8 +217,8 @@ static struct sq_core_stats run_job(const struct sq_core_config *config,
         lo[i] = (int8_t)sq_sign_extend((uint32_t)sq_rng_next(&rng), config->low_bits);
     }
     const struct sq_core_operands o = {n, act, lo, hi};
-    assert_int_equal(sq_core_case(&c, &job, &o, fixture_seed(), NULL), SQ_OK);
-    assert_int_equal(sq_lockstep_run(&c, api, NULL, &r, NULL), SQ_OK);
+    assert_ok(sq_core_case(&c, &job, &o, fixture_seed(), NULL));
+    assert_ok(sq_lockstep_run(&c, api, NULL, &r, NULL));
     CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "bank %u k %u: %s\n", config->bank,
              config->high_per_bank, r.mismatch.what);
     assert_int_equal(r.n_out, job.groups);

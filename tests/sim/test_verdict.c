@@ -78,7 +78,7 @@ static bool recipe_of(const char *variant, struct sq_recipe *r)
         given.option[given.n].name = o;
         given.option[given.n++].text = value;
     }
-    assert_int_equal(sq_format_recipe(f, SQ_IN_EVAL, &given, r, &err), SQ_OK);
+    assert_ok(sq_format_recipe(f, SQ_IN_EVAL, &given, r, &err));
     return f->values == &sq_bs_coded;
 }
 

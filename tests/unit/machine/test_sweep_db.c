@@ -32,7 +32,7 @@ static const char *get(struct sq_sweep_db *db, const char *parameters, uint64_t 
 {
     struct sq_sweep_row row;
     bool found;
-    assert_int_equal(sq_sweep_db_find(db, "s", parameters, &row, &found, NULL), SQ_OK);
+    assert_ok(sq_sweep_db_find(db, "s", parameters, &row, &found, NULL));
     *key = found ? row.key.low : 0;
     if (found)
         assert_true(row.key.high == ~row.key.low);
@@ -84,7 +84,7 @@ SQ_TEST(test_merge)
     put(a, "{\"a\":2}", 1, "{\"x\":2}");
     put(b, "{\"a\":2}", 1, "{\"x\":2}");
     put(b, "{\"a\":3}", 1, "{\"x\":3}");
-    assert_int_equal(sq_sweep_db_merge(a, path_b, &added, &err), SQ_OK);
+    assert_ok(sq_sweep_db_merge(a, path_b, &added, &err));
     assert_int_equal(added, 1);
     assert_string_equal(get(a, "{\"a\":3}", &key), "{\"x\":3}");
     // One contradiction, and nothing of b is taken, not even what comes before it.
@@ -93,7 +93,7 @@ SQ_TEST(test_merge)
     check_refused(sq_sweep_db_merge(a, path_b, &added, &err), SQ_ERR_RANGE, &err, "another result");
     assert_string_equal(get(a, "{\"a\":0}", &key), "");
     put(a, "{\"a\":9}", 1, "{\"x\":9}"); // a is still of use
-    assert_int_equal(sq_sweep_db_each(a, count_row, &n, &err), SQ_OK);
+    assert_ok(sq_sweep_db_each(a, count_row, &n, &err));
     assert_int_equal(n, 4);
     sq_sweep_db_close(a);
     sq_sweep_db_close(b);
@@ -170,7 +170,7 @@ SQ_TEST(test_damaged_rows)
         put(db, "{\"a\":1}", 1, "{\"x\":1}");
         sq_sweep_db_close(db);
         sql(path, c[i].change);
-        assert_int_equal(sq_sweep_db_open(&db, path, false, &err), SQ_OK);
+        assert_ok(sq_sweep_db_open(&db, path, false, &err));
         if (c[i].is_spec)
             check_refused(sq_sweep_db_spec(db, "s", &title, &spec, &err), SQ_ERR_DAMAGED, &err,
                           c[i].says);
@@ -179,13 +179,13 @@ SQ_TEST(test_damaged_rows)
                           c[i].says);
         assert_int_equal(n, 0);
         check_refused(sq_sweep_db_merge(into, path, &added, &err), SQ_ERR_DAMAGED, &err, c[i].says);
-        assert_int_equal(sq_sweep_db_each(into, count_row, &n, &err), SQ_OK);
+        assert_ok(sq_sweep_db_each(into, count_row, &n, &err));
         assert_int_equal(n, 0); // nothing was taken
         sq_sweep_db_close(db);
         db = open_db(path); // describes the sweep
         put(db, "{\"a\":1}", 1, "{\"x\":1}");
         assert_string_equal(get(db, "{\"a\":1}", &key), "{\"x\":1}");
-        assert_int_equal(sq_sweep_db_spec(db, "s", &title, &spec, &err), SQ_OK);
+        assert_ok(sq_sweep_db_spec(db, "s", &title, &spec, &err));
         assert_string_equal(title, "title");
         assert_string_equal(spec, "spec");
         free(title);
@@ -200,8 +200,7 @@ SQ_TEST(test_fields)
 {
     struct sq_fields f;
     struct sq_error err;
-    assert_int_equal(sq_fields_read(&f, "{\"a\":3,\"b\":\"x,y\",\"c\":0.25,\"d\":null}", &err),
-                     SQ_OK);
+    assert_ok(sq_fields_read(&f, "{\"a\":3,\"b\":\"x,y\",\"c\":0.25,\"d\":null}", &err));
     assert_int_equal(f.n, 4);
     assert_string_equal(f.field[0].text, "3");
     assert_string_equal(f.field[1].text, "x,y");
@@ -229,7 +228,7 @@ SQ_TEST(test_cells)
     char *text = NULL;
     size_t n;
     struct sq_csv csv = {.out = open_memstream(&text, &n)};
-    assert_int_equal(sq_csv_row(&csv, &row, &err), SQ_OK);
+    assert_ok(sq_csv_row(&csv, &row, &err));
     fclose(csv.out);
     sq_csv_free(&csv);
     assert_string_equal(text, "'=a,b,c,d,e,f,g\n'=1+1,\"'@x,y\",-2,'-x,\"'+\"\"q\",-1.5,'\tx\n");
@@ -265,7 +264,7 @@ SQ_TEST(test_changes)
             n[has < 3 ? has - 1 : 2 + (v[0] != v[1])]++;
             most = has == 3 ? fmax(most, fabs(v[1] - v[0]) / v[0]) : most;
         }
-        assert_int_equal(sq_report_compare(&report[0], &report[1], &c, NULL), SQ_OK);
+        assert_ok(sq_report_compare(&report[0], &report[1], &c, NULL));
         assert_true(c.only_a == n[0] && c.only_b == n[1] && c.same == n[2] && c.changed == n[3]);
         assert_true(n[3] == 0 || (c.measure[0].n == n[3] && c.measure[0].relative == most));
     }
@@ -281,7 +280,7 @@ SQ_TEST(test_threads)
     struct sq_sweep_count count;
     uint64_t added;
     tmpdir_make(dir);
-    assert_int_equal(sq_sweep_grid_parse(&s, text, strlen(text), "t", ".", &err), SQ_OK);
+    assert_ok(sq_sweep_grid_parse(&s, text, strlen(text), "t", ".", &err));
     struct sq_sweep_options o = {.db = tmpdir_path(dir, "one.db"),
                                  .home = ".",
                                  .cache = dir,
@@ -289,25 +288,25 @@ SQ_TEST(test_threads)
                                  .provenance = "\"tool\":\"test\"",
                                  .jobs = 1,
                                  .n_shards = 1};
-    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_ok(sq_sweep_run(&s, &o, &count, &err));
     assert_int_equal(count.computed, s.n_points);
     // The other half of the points by four threads, then all: equal rows, or merge would refuse.
     o.db = tmpdir_path(dir, "four.db");
     o.jobs = 4;
     o.shard = 1;
     o.n_shards = 2;
-    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_ok(sq_sweep_run(&s, &o, &count, &err));
     assert_int_equal(count.computed, s.n_points / 2);
     o.shard = 0;
     o.n_shards = 1;
-    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_ok(sq_sweep_run(&s, &o, &count, &err));
     assert_int_equal(count.cached, s.n_points / 2);
     struct sq_sweep_db *db = open_db(o.db);
-    assert_int_equal(sq_sweep_db_merge(db, tmpdir_path(dir, "one.db"), &added, &err), SQ_OK);
+    assert_ok(sq_sweep_db_merge(db, tmpdir_path(dir, "one.db"), &added, &err));
     assert_int_equal(added, 0);
     sq_sweep_db_close(db);
     o.code = "other code"; // everything is out of date
-    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_ok(sq_sweep_run(&s, &o, &count, &err));
     assert_int_equal(count.computed, s.n_points);
     sq_sweep_grid_free(&s);
     tmpdir_remove(dir);
@@ -364,7 +363,7 @@ SQ_TEST(summaries_are_those_of_the_points)
         .name = name, .n_rows = POINTS, .row = row, .n_pairs = 1, .pair = &one};
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    assert_int_equal(sq_report_text(&(struct sq_report){1, &s}, out, NULL), SQ_OK);
+    assert_ok(sq_report_text(&(struct sq_report){1, &s}, out, NULL));
     fclose(out);
     check_front(text, "Pareto front of relative_error and cycles\n", v, 1);
     check_front(text, "Pareto front of relative_error and stored_bits\n", v, 2);

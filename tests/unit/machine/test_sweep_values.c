@@ -96,8 +96,8 @@ static enum sq_status add(void *context, size_t index, const struct sq_quant_lay
     double signal = 0, noise = 0;
     float *w = fixture_exact(q->n * q->k_orig * sizeof *w),
           *y = fixture_exact(m * q->n * sizeof *y);
-    assert_int_equal(sq_checkpoint_read_layer(v->ck, index, w, err), SQ_OK);
-    assert_int_equal(sq_quant_layer_apply(q, v->r, x, m, y, err), SQ_OK);
+    assert_ok(sq_checkpoint_read_layer(v->ck, index, w, err));
+    assert_ok(sq_quant_layer_apply(q, v->r, x, m, y, err));
     for (size_t i = 0; i < m * q->n; i++) {
         double exact = 0;
         for (size_t k = 0; k < q->k_orig; k++)
@@ -136,7 +136,7 @@ SQ_TEST(test_errors_and_encodings)
     struct sq_sweep_inputs *in;
     struct sq_checkpoint ck;
     open_all(&s, &in, "");
-    assert_int_equal(sq_checkpoint_open(&ck, MODEL, NULL), SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, MODEL, NULL));
     const size_t distinct = n_distinct(&s);
     assert_int_equal(distinct, 5 - sq_is_without("sp24") - sq_is_without("spqt"));
     assert_int_equal(s.n_points, 8 * distinct);
@@ -192,19 +192,16 @@ SQ_TEST(test_losses_in_threads)
     for (size_t i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
     assert_int_equal(sq_sweep_inputs_encodings(in), 2); // sq_w, dense: two sizes of core each
-    assert_int_equal(sq_checkpoint_open(&ck, MODEL, NULL), SQ_OK);
-    assert_int_equal(sq_tokens_read(&calib, MODEL "/tokens_calib.safetensors", ck.config.vocab_size,
-                                    ck.config.max_position, NULL),
-                     SQ_OK);
-    assert_int_equal(sq_tokens_read(&tokens, MODEL "/tokens_eval.safetensors", ck.config.vocab_size,
-                                    ck.config.max_position, NULL),
-                     SQ_OK);
+    assert_ok(sq_checkpoint_open(&ck, MODEL, NULL));
+    assert_ok(sq_tokens_read(&calib, MODEL "/tokens_calib.safetensors", ck.config.vocab_size,
+                             ck.config.max_position, NULL));
+    assert_ok(sq_tokens_read(&tokens, MODEL "/tokens_eval.safetensors", ck.config.vocab_size,
+                             ck.config.max_position, NULL));
     for (size_t i = 0; i < 4; i += 2) {
         struct sq_sweep_point p;
         struct sq_eval_result result;
         sq_sweep_grid_point(&s, i, &p);
-        assert_int_equal(sq_eval(&ck, &calib, &tokens, &p.recipe, NULL, NULL, &result, NULL),
-                         SQ_OK);
+        assert_ok(sq_eval(&ck, &calib, &tokens, &p.recipe, NULL, NULL, &result, NULL));
         for (size_t t = 0; t < 4; t++)
             assert_true(w[t].loss[i] == result.loss && w[t].loss[i + 1] == result.loss);
     }
@@ -226,8 +223,8 @@ SQ_TEST(test_failure)
     static const char text[] = "name: v\naxes:\n  m: [1000000]\n  rows: [8, 16]\n"
                                "measures: [relative_error]\n";
     const struct sq_sweep_options o = {.home = "."};
-    assert_int_equal(sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", NULL), SQ_OK);
-    assert_int_equal(sq_sweep_inputs_open(&in, &s, &o, NULL), SQ_OK);
+    assert_ok(sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", NULL));
+    assert_ok(sq_sweep_inputs_open(&in, &s, &o, NULL));
     for (size_t i = 0; i < 2; i++) {
         sq_sweep_grid_point(&s, i, &p);
         assert_int_equal(sq_sweep_compute(in, &p, &r, &err), SQ_ERR_RANGE);
@@ -264,7 +261,7 @@ SQ_TEST(every_measure_is_its_formula)
         {"pe_fj_per_mac", 139}, {"pe_fj_per_mac_delays", 149}, {"gather_area_um2", 131}, {"gather_critical_path_ns", 137},
         {"macs_per_cycle_mm2", 3e6 / 2300 / (113e-6 * 3 * 5)}};
     // clang-format on
-    assert_int_equal(sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", NULL), SQ_OK);
+    assert_ok(sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", NULL));
     sq_sweep_grid_point(&s, 0, &p);
     p.config.rows = 3;
     p.config.cols = 5;

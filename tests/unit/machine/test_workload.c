@@ -36,43 +36,38 @@ static void expect(const struct sq_workload *w, size_t i, const char *name, uint
 SQ_TEST(test_forms)
 {
     struct sq_workload w;
-    assert_int_equal(
+    assert_ok(
         parse("\xef\xbb\xbfLayer, M,\xc2\xa0N, K,\r\n\r\nQKT,1024,1024,64,\r\n,,,\nL1, 1 ,2,3", &w,
-              NULL),
-        SQ_OK);
+              NULL));
     assert_int_equal(w.n, 2);
     expect(&w, 0, "QKT", 1024, 1024, 64, 1);
     expect(&w, 1, "L1", 1, 2, 3, 1);
     sq_workload_free(&w);
     // Columns go by name, not by place.
-    assert_int_equal(parse("name,K,Count,N,M\na,1,2,3,4\n", &w, NULL), SQ_OK);
+    assert_ok(parse("name,K,Count,N,M\na,1,2,3,4\n", &w, NULL));
     expect(&w, 0, "a", 4, 3, 1, 2);
     sq_workload_free(&w);
     // Without a column of names they are made.
-    assert_int_equal(parse("M,N,K\n1,2,3\n\n4,5,6\n", &w, NULL), SQ_OK);
+    assert_ok(parse("M,N,K\n1,2,3\n\n4,5,6\n", &w, NULL));
     assert_int_equal(w.n, 2);
     expect(&w, 0, "gemm_1", 1, 2, 3, 1);
     expect(&w, 1, "gemm_2", 4, 5, 6, 1);
     sq_workload_free(&w);
-    assert_int_equal(parse("count,k,n,m\n2,3,4,5\n", &w, NULL), SQ_OK);
+    assert_ok(parse("count,k,n,m\n2,3,4,5\n", &w, NULL));
     expect(&w, 0, "gemm_1", 5, 4, 3, 2);
     sq_workload_free(&w);
     // Names too long to be kept differ at their ends.
-    assert_int_equal(
-        parse("name,M,N,K\n"
-              "model.language_model.transformer.layers.0.feed_forward.experts.11.w1,1,2,3\n"
-              "model.language_model.transformer.layers.0.feed_forward.experts.11.w2,1,2,3\n",
-              &w, NULL),
-        SQ_OK);
+    assert_ok(parse("name,M,N,K\n"
+                    "model.language_model.transformer.layers.0.feed_forward.experts.11.w1,1,2,3\n"
+                    "model.language_model.transformer.layers.0.feed_forward.experts.11.w2,1,2,3\n",
+                    &w, NULL));
     expect(&w, 0, "..anguage_model.transformer.layers.0.feed_forward.experts.11.w1", 1, 2, 3, 1);
     assert_string_not_equal(w.row[0].name, w.row[1].name);
     sq_workload_free(&w);
     // A convolution as its GEMM; a heading; a batch.
-    assert_int_equal(
-        parse("Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
-              "Num Filter, Strides, Batch Size,\nTransformer,\nc,7,9,3,3,5,11,2,4,\n",
-              &w, NULL),
-        SQ_OK);
+    assert_ok(parse("Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
+                    "Num Filter, Strides, Batch Size,\nTransformer,\nc,7,9,3,3,5,11,2,4,\n",
+                    &w, NULL));
     assert_int_equal(w.n, 1);
     expect(&w, 0, "c", 3 * 4 * 4, 11, 45, 1);
     sq_workload_free(&w);
@@ -134,11 +129,11 @@ SQ_TEST(test_quoted)
     struct sq_error err;
     char *out = NULL;
     size_t n;
-    assert_int_equal(parse(text, &w, NULL), SQ_OK);
+    assert_ok(parse(text, &w, NULL));
     FILE *f = open_memstream(&out, &n);
     sq_workload_write(&w, f);
     fclose(f);
-    assert_int_equal(sq_workload_parse(out, n, "again", &again, NULL), SQ_OK);
+    assert_ok(sq_workload_parse(out, n, "again", &again, NULL));
     assert_int_equal(again.n, 4);
     for (size_t i = 0; i < 4; i++) {
         expect(&w, i, names[i], i == 3 ? 4 : 1, i == 3 ? 5 : 2, i == 3 ? 6 : 3, 1);
@@ -157,7 +152,7 @@ SQ_TEST(test_quoted)
         char conv[160];
         snprintf(conv, sizeof conv, "L,IFMAP Height,b,c,d,e,f,g\nx,%u,1,%u,1,1,1,%u,\n", way[i][0],
                  way[i][1], way[i][2]);
-        assert_int_equal(parse(conv, &w, NULL), SQ_OK);
+        assert_ok(parse(conv, &w, NULL));
         expect(&w, 0, "x", way[i][3], 1, way[i][1], 1);
         sq_workload_free(&w);
     }
@@ -268,7 +263,7 @@ SQ_TEST(test_many_tokens)
     close(fd);
     struct sq_workload w;
     uint64_t assigned = 0;
-    assert_int_equal(sq_workload_from_config(path, &o, &w, NULL), SQ_OK);
+    assert_ok(sq_workload_from_config(path, &o, &w, NULL));
     for (size_t i = 0; i < w.n; i++)
         if (strstr(w.row[i].name, "gate_proj"))
             assigned += w.row[i].count * w.row[i].gemm.m;
@@ -386,7 +381,7 @@ SQ_TEST(test_defaults)
                 "\"intermediate_size\":8,\"num_attention_heads\":40%s}",
                 c[i].type, c[i].more);
         fclose(f);
-        assert_int_equal(sq_workload_from_config(path, &o, &w, NULL), SQ_OK);
+        assert_ok(sq_workload_from_config(path, &o, &w, NULL));
         expect(&w, 0, "q_proj", 16, c[i].q, 640, 2);
         expect(&w, 1, "k_proj", 16, c[i].kv, 640, 2);
         sq_workload_free(&w);
