@@ -302,6 +302,9 @@ double sq_fair_n_lines(const struct sq_machine *machine)
     return (double)machine->cores * (machine->core.rows + machine->core.cols);
 }
 
+const struct sq_fair_silicon sq_fair_silicon_none = {NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN,
+                                                     NAN,  NAN,  NAN, NAN, NAN, NAN, NAN, NAN};
+
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,
                                   bool has_outputs, struct sq_fair_silicon *silicon,
@@ -310,11 +313,8 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     const struct sq_core_config *core = &machine->core;
     struct sq_cost_unit u = unit_of(r, core);
     const double cores = machine->cores;
-    const double buffers =
-        (double)machine->act_nbytes + (double)machine->weight_nbytes + (double)machine->out_nbytes;
     struct sq_cost_pe pe = {.n_parts = 0};
-    *silicon = (struct sq_fair_silicon){
-        .pe_um2 = NAN, .line_um2 = NAN, .period_ns = NAN, .output_mm2 = NAN};
+    *silicon = sq_fair_silicon_none;
     if (machine->chip.bus_nbytes) {
         struct sq_chip_layer layer;
         SQ_TRY(sq_machine_chip_for(machine, r, sq_machine_chip_products(machine), &layer, err));
@@ -331,7 +331,7 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
     SQ_TRY(vector_of(synth, machine, silicon, err));
     silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
     silicon->line_mm2 = 1e-6 * silicon->line_um2 * sq_fair_n_lines(machine);
-    silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * buffers;
+    silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * (double)sq_machine_buffer_nbytes(machine);
     silicon->mm2 = has_outputs ? silicon->pe_mm2 + or_none(silicon->line_mm2) +
                                      or_none(silicon->output_mm2) + silicon->vector_mm2 +
                                      or_none(silicon->sram_mm2)
@@ -655,7 +655,7 @@ static enum sq_status fair_area(const struct sq_synth *synth, const struct sq_re
                                 double taken_um2, struct sq_machine *machine,
                                 struct sq_fair_pe *fair, unsigned *products, struct sq_error *err)
 {
-    struct sq_fair_silicon silicon = {.line_um2 = NAN};
+    struct sq_fair_silicon silicon = sq_fair_silicon_none;
     struct sq_cost_unit u;
     struct sq_cost_pe pe;
     if (!r->format->cost->pe)

@@ -79,10 +79,11 @@ struct sq_fair_silicon {
     double
         output_mm2;  // lanes of the output stage, for the width of the port; NAN: any width, a chip
     double sram_mm2; // buffers; NAN where no memory was given
-    // Units of a chip that computes tokens by itself, else 0; dma: with ring, sequencer and registers.
+    // Units of a chip that computes tokens by itself, else NAN; dma: with ring, sequencer and registers.
     double attend_mm2, encoder_mm2, dma_mm2, rest_mm2;
     double mm2; // the sum of those that are there; NAN without PE
 };
+extern const struct sq_fair_silicon sq_fair_silicon_none; // nothing is known: NAN
 // The netlists are those of synth->period_ns (sq_synth_for). At a period, and at the knee, the PE is the best of those with any tail: the
 // smallest that meets the period, else the fastest; the least area times period. The decoder of a line is the smallest that
 // keeps up with it. The vector unit is the smallest, with a clock of its own.

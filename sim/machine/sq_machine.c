@@ -498,8 +498,8 @@ enum sq_status sq_machine_load_unclocked(const char *path, struct sq_machine *ma
     return settle(raw, path, machine, err);
 }
 
-static enum sq_status check_clock(const struct sq_machine *m, const char *what,
-                                  struct sq_error *err)
+enum sq_status sq_machine_check_clock(const struct sq_machine *m, const char *what,
+                                      struct sq_error *err)
 {
     return !m->is_clock_netlist
                ? SQ_OK
@@ -513,7 +513,7 @@ static enum sq_status check_clock(const struct sq_machine *m, const char *what,
 enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err)
 {
     SQ_TRY(sq_machine_load_unclocked(path, machine, err));
-    return check_clock(machine, path, err);
+    return sq_machine_check_clock(machine, path, err);
 }
 
 enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
@@ -522,7 +522,7 @@ enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *wha
     void *raw;
     SQ_TRY(sq_yaml_parse(text, nbytes, what, &machine_schema, &raw, err));
     SQ_TRY(settle(raw, what, machine, err));
-    return check_clock(machine, what, err);
+    return sq_machine_check_clock(machine, what, err);
 }
 
 // ---- one format on it -----------------------------------------------------------------------

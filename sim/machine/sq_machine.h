@@ -102,9 +102,11 @@ struct sq_machine {
 // Refused in one sentence with file and field: see sq_yaml.h; also quantities without a unit, zero,
 // negative or absurd values, a core that sq_core_config_check refuses.
 enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err);
-// The same, for a caller that knows the netlist: the clock may be that of it.
+// The same, for a caller that knows the netlist: the clock may be that of it; check_clock refuses it.
 enum sq_status sq_machine_load_unclocked(const char *path, struct sq_machine *machine,
                                          struct sq_error *err);
+enum sq_status sq_machine_check_clock(const struct sq_machine *machine, const char *path,
+                                      struct sq_error *err);
 // The same on text; `what` names it.
 enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
                                 struct sq_machine *machine, struct sq_error *err);
@@ -128,6 +130,12 @@ enum sq_status sq_machine_set_dram(struct sq_machine *machine, const char *devic
 static inline bool sq_machine_has_token(const struct sq_machine *machine)
 {
     return machine->chip.has_vector && machine->chip.attend > 0;
+}
+
+// Both halves of the buffers of a core; those for scales of a chip come to that.
+static inline uint64_t sq_machine_buffer_nbytes(const struct sq_machine *machine)
+{
+    return machine->act_nbytes + machine->weight_nbytes + machine->out_nbytes;
 }
 
 // Clock of the vector units.

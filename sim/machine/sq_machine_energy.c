@@ -132,8 +132,7 @@ static void chip_energy(const struct sq_machine *machine, const struct sq_mac_en
     const struct sq_energy_idle *const rest = &chip->idle[SQ_CHIP_REST];
     const double seconds = cycles / machine->clock_hz;
     const double sram = 8. * chip->has_memories *
-                        ((double)machine->act_nbytes + (double)machine->weight_nbytes +
-                         (double)machine->out_nbytes + 2 * (double)machine->scale_nbytes);
+                        (double)(sq_machine_buffer_nbytes(machine) + 2 * machine->scale_nbytes);
     const double clocked[SQ_N_CASES] = {[SQ_CASE_LOW] = cycles * a->macs / a->slots,
                                         [SQ_CASE_HIGH] = cycles,
                                         [SQ_CASE_GATED] = cycles * a->busy};
@@ -171,9 +170,7 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
     const double lanes = a->slots / cycles; // slots a cycle of the machine
     const double ports =
         machine->cores * (machine->port_nbits ? ceil(machine->port_nbits / 16.0) : 1) * mac->slots;
-    const double sram = 8 * machine->cores *
-                        ((double)machine->act_nbytes + (double)machine->weight_nbytes +
-                         (double)machine->out_nbytes);
+    const double sram = 8. * machine->cores * (double)sq_machine_buffer_nbytes(machine);
     double used[SQ_N_ENDS], all[SQ_N_ENDS];
     share_lines(machine, plan, used, all);
     for (unsigned of = 0; of < SQ_N_CASES; of++) {

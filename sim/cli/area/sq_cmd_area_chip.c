@@ -33,8 +33,8 @@ enum sq_status sq_area_chip_find(struct sq_area_chip_wanted *wanted, struct sq_a
         wanted->machine ? wanted->machine : sq_cli_home_path("sim/machines/chip.yaml"), &m, err));
     SQ_TRY(find_recipe(wanted->format ? wanted->format : "dense", &recipe, err));
     SQ_TRY(sq_machine_chip_for(&m, &recipe, sq_machine_chip_products(&m), &layer, err));
-    SQ_TRY(sq_area_chip_make(&wanted->chip, layer.value, m.name,
-                             m.act_nbytes + m.weight_nbytes + m.out_nbytes, wanted->sram, err));
+    SQ_TRY(sq_area_chip_make(&wanted->chip, layer.value, m.name, sq_machine_buffer_nbytes(&m),
+                             wanted->sram, err));
     *item = wanted->chip.item;
     return SQ_OK;
 }

@@ -20,21 +20,22 @@ enum sq_run_phase { SQ_RUN_NO_PHASE, SQ_RUN_PREFILL, SQ_RUN_DECODE, SQ_RUN_SERVE
 extern const char *const sq_run_phases[]; // from SQ_RUN_PREFILL on
 
 struct sq_run_request {
-    const char *machine;           // path; NULL: sim/machines/default.yaml
-    const char *workload;          // path of a table; NULL: the GEMM, or the model
-    const char *model;             // path; NULL: traces/tiny-llama
-    const char *weights;           // path of encoded layers of the model; NULL: none
-    struct sq_token_source source; // what those layers see; empty: the model's own tokens
-    uint64_t seed;                 // of inputs where the model has none
-    const char *records;           // path of measured times of a GPU; NULL: none
-    struct sq_gemm gemm;           // n = 0: none; m also of the model
-    struct sq_core_config core;    // options that replace the machine's
-    struct sq_recipe recipe;       // of the format
-    enum sq_fair fair;             // which PEs each format gets
-    const char *liberty;           // standard cells for areas; NULL: the default ones
-    const char *energy;            // path of joules a MAC; NULL: time alone
-    const char *memory, *dram;     // path of joules of memory, type of DRAM; NULL: the default ones
-    const char *sram[8];           // paths of SRAM macros
+    const char *machine;             // path; NULL: sim/machines/default.yaml
+    const struct sq_machine *loaded; // what is there, by sq_machine_load_unclocked; NULL: not yet
+    const char *workload;            // path of a table; NULL: the GEMM, or the model
+    const char *model;               // path; NULL: traces/tiny-llama
+    const char *weights;             // path of encoded layers of the model; NULL: none
+    struct sq_token_source source;   // what those layers see; empty: the model's own tokens
+    uint64_t seed;                   // of inputs where the model has none
+    const char *records;             // path of measured times of a GPU; NULL: none
+    struct sq_gemm gemm;             // n = 0: none; m also of the model
+    struct sq_core_config core;      // options that replace the machine's
+    struct sq_recipe recipe;         // of the format
+    enum sq_fair fair;               // which PEs each format gets
+    const char *liberty;             // standard cells for areas; NULL: the default ones
+    const char *energy;              // path of joules a MAC; NULL: time alone
+    const char *memory, *dram; // path of joules of memory, type of DRAM; NULL: the default ones
+    const char *sram[8];       // paths of SRAM macros
     size_t n_sram;
     uint64_t workers, tile_rows; // of --share
     const char *device;          // a DRAM: a name, or a path of YAML; of --device
@@ -92,7 +93,7 @@ enum sq_status sq_run_serve(const struct sq_run_request *request, struct sq_erro
 // A row for each format of the request (sq_cmd_run_rows.c).
 enum sq_status sq_run_rows(const struct sq_run_request *request, struct sq_error *err);
 
-// The machine that the request names, or the default one, with the core options that were given and the
+// The machine of the path, unless the request has one loaded, with the core options that were given and the
 // PEs of --fair; SQ_ERR_DAMAGED and the like where it is none.
 enum sq_status sq_run_load_machine(const struct sq_run_request *request, const char *path,
                                    struct sq_machine *machine, struct sq_run_fair *fair,

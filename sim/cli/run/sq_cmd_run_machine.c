@@ -562,7 +562,9 @@ static enum sq_status load_machine(const char *path, struct run *r, struct sq_er
     if (r->request->records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
                        r->machine.name);
-    return sq_run_load_machine(r->request, path, &r->machine, &r->fair, err);
+    struct sq_run_request request = *r->request;
+    request.loaded = &r->machine;
+    return sq_run_load_machine(&request, path, &r->machine, &r->fair, err);
 }
 
 enum sq_status sq_run_load_machine(const struct sq_run_request *in, const char *path,
@@ -570,8 +572,12 @@ enum sq_status sq_run_load_machine(const struct sq_run_request *in, const char *
                                    struct sq_error *err)
 {
     const struct sq_core_config *given = &in->core;
-    SQ_TRY(in->energy ? sq_machine_load_unclocked(path, machine, err)
-                      : sq_machine_load(path, machine, err));
+    if (in->loaded)
+        *machine = *in->loaded;
+    else
+        SQ_TRY(sq_machine_load_unclocked(path, machine, err));
+    if (!in->energy)
+        SQ_TRY(sq_machine_check_clock(machine, path, err));
     const bool is_chip = machine->chip.bus_nbytes;
     if (is_chip && given->gather <= SQ_GATHER_LOG)
         return SQ_FAIL(err, SQ_ERR_ARG, "--gather: a chip (machine %s) has a crossbar",
@@ -611,40 +617,43 @@ static enum sq_status run_noted(struct run *r, struct sq_error *err)
     return sq_outfile_commit(&file, err);
 }
 
+static void close_run(struct run *r)
+{
+    sq_run_free_own(r->layer, r->workload.n);
+    sq_workload_free(&r->workload);
+}
+
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
 {
     struct sq_run_request of_file = *in; // with what the file says of its format
-    struct run r = {.request = in, .name = in->workload};
+    SQ_CLOSED(close_run) struct run r = {.request = in, .name = in->workload};
     const char *usual = sq_cli_home_path("sim/machines/default.yaml");
     if (!r.name)
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
-    enum sq_status status = load_machine(in->machine ? in->machine : usual, &r, err);
-    if (status == SQ_OK && in->energy)
-        status = sq_run_energy_open(in, &r.machine, &r.energy, err);
-    if (status == SQ_OK && r.machine.is_clock_netlist)
-        status = sq_run_clock_netlist(&r.energy, &r.machine, err);
+    SQ_TRY(load_machine(in->machine ? in->machine : usual, &r, err));
+    if (in->energy)
+        SQ_TRY(sq_run_energy_open(in, &r.machine, &r.energy, err));
+    if (r.machine.is_clock_netlist)
+        SQ_TRY(sq_run_clock_netlist(&r.energy, &r.machine, err));
     const struct sq_dram_device *const dram = &r.machine.timed.end[0].rules.device;
-    if (status == SQ_OK && in->energy && !r.is_gpu && r.machine.timed.is_timed && !in->dram &&
+    if (in->energy && !r.is_gpu && r.machine.timed.is_timed && !in->dram &&
         dram->energy.is_there) { // its commands are counted, not bits
         snprintf(r.energy.memory.type, sizeof r.energy.memory.type, "%s", dram->name);
         snprintf(r.energy.memory.dram_source, sizeof r.energy.memory.dram_source,
                  "commands, refreshes and standby of the device %s", dram->name);
     }
-    if (status == SQ_OK && r.is_gpu && in->weights)
-        status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
-    if (status == SQ_OK && !r.is_gpu)
-        status = sq_run_read_own(&of_file, &r.workload, &r.layer, &r.data, err);
+    if (r.is_gpu && in->weights)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
+    if (!r.is_gpu)
+        SQ_TRY(sq_run_read_own(&of_file, &r.workload, &r.layer, &r.data, err));
     if (r.data)
         r.request = &of_file;
-    if (status == SQ_OK && !r.data)
-        status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
-                              : sq_run_shapes(in, sq_cli_model(in->model), &r.workload, err);
+    else
+        SQ_TRY(in->workload ? sq_workload_read(in->workload, &r.workload, err)
+                            : sq_run_shapes(in, sq_cli_model(in->model), &r.workload, err));
     r.name_width = name_width(&r.workload);
-    SQ_THEN(status,
-            r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_noted(&r, err));
-    if (status == SQ_OK && in->energy)
+    SQ_TRY(r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_noted(&r, err));
+    if (in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);
-    sq_run_free_own(r.layer, r.workload.n);
-    sq_workload_free(&r.workload);
-    return status;
+    return SQ_OK;
 }

@@ -414,17 +414,15 @@ void sq_run_one_free(struct sq_run_one *r)
 enum sq_status sq_run_pass(const struct sq_run_request *in, struct sq_error *err)
 {
     SQ_CLOSED(sq_run_one_free) struct sq_run_one r = {0};
-    enum sq_status status = sq_run_one_open(in, &r, err);
-    const bool is_token = status == SQ_OK && sq_machine_has_token(&r.machine);
-    if (is_token)
-        SQ_THEN(status, sq_run_one_energy(&r, err));
-    if (is_token)
-        SQ_THEN(status, sq_run_token(&r, sq_run_model_path(in), err));
-    else
-        SQ_THEN(status, sq_run_one_time(&r, err));
-    if (status == SQ_OK && !is_token)
+    SQ_TRY(sq_run_one_open(in, &r, err));
+    if (sq_machine_has_token(&r.machine)) {
+        SQ_TRY(sq_run_one_energy(&r, err));
+        SQ_TRY(sq_run_token(&r, sq_run_model_path(in), err));
+    } else {
+        SQ_TRY(sq_run_one_time(&r, err));
         print(&r);
-    if (status == SQ_OK && in->energy)
+    }
+    if (in->energy)
         sq_run_energy_note(&r.energy, r.machine.clock_hz);
-    return status;
+    return SQ_OK;
 }

@@ -221,8 +221,7 @@ static enum sq_status time_design(struct rows *r, const struct sq_run_request *r
                                   struct sq_error *err)
 {
     SQ_CLOSED(sq_run_one_free) struct sq_run_one one = {0};
-    struct sq_fair_silicon silicon = {NULL, NULL, NAN, NAN, NAN, NAN, NAN, NAN,
-                                      NAN,  NAN,  NAN, NAN, NAN, NAN, NAN, NAN};
+    struct sq_fair_silicon silicon = sq_fair_silicon_none;
     enum sq_status status = sq_run_one_open(request, &one, err);
     if (r->is_token) {
         const struct sq_synth *const synth = request->fair == SQ_FAIR_AREA ? &r->synth : NULL;
@@ -260,10 +259,6 @@ static enum sq_status time_row(struct rows *r, const struct sq_run_request *requ
 
 static enum sq_status open_silicon(struct rows *r, struct sq_error *err)
 {
-    struct sq_machine machine;
-    r->is_token = r->request->machine &&
-                  sq_machine_load_unclocked(r->request->machine, &machine, NULL) == SQ_OK &&
-                  sq_machine_has_token(&machine);
     r->sram_um2 = NAN;
     if (r->request->fair == SQ_FAIR_AREA)
         SQ_TRY(sq_cli_synth_open(&r->synth, r->request->liberty, err));
@@ -358,8 +353,14 @@ static enum sq_status time_rows(struct rows *r, struct sq_error *err)
 
 enum sq_status sq_run_rows(const struct sq_run_request *in, struct sq_error *err)
 {
-    struct rows r = {.request = in, .table.is_json = in->is_json};
-    r.refused = json_array();
+    struct sq_machine machine;
+    struct sq_run_request request = *in;
+    if (in->machine && sq_machine_load_unclocked(in->machine, &machine, NULL) == SQ_OK)
+        request.loaded = &machine; // else each row says what is wrong
+    struct rows r = {.request = &request,
+                     .is_token = request.loaded && sq_machine_has_token(request.loaded),
+                     .refused = json_array(),
+                     .table.is_json = in->is_json};
     enum sq_status status = time_rows(&r, err);
     if (status == SQ_OK && json_array_size(r.refused) == 1 + in->n_and)
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no format has a row: %.200s",

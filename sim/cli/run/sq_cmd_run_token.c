@@ -240,8 +240,7 @@ static enum sq_status price(const struct sq_run_one *r, const unsigned *value,
     SQ_CLOSED(sq_area_chip_free) struct sq_area_chip chip;
     SQ_CLOSED(sq_synth_result_free) struct sq_synth_result result = {0};
     struct sq_synth_part unit;
-    SQ_TRY(sq_area_chip_make(&chip, value, m->name,
-                             m->act_nbytes + m->weight_nbytes + m->out_nbytes,
+    SQ_TRY(sq_area_chip_make(&chip, value, m->name, sq_machine_buffer_nbytes(m),
                              r->request->sram_area, err));
     const struct sq_synth_block block = sq_area_synth(&chip.item);
     SQ_TRY(sq_synth_area(synth, &block, &result, err));
