@@ -18,7 +18,8 @@
 struct sums {
     const char *what;
     const json_t *recipe;              // NULL: of `vector`
-    const struct sq_energy_need *need; // of an attention unit; NULL: of a vector unit
+    const char *block;                 // with `vector`: whose lines count, "vector" or "attend"
+    const struct sq_energy_need *need; // of an attention unit
     struct sq_energy_array array;
     struct sq_mac_energy *out;
     struct sq_vector_energy *vector;
@@ -206,7 +207,7 @@ static bool is_unit(const struct sums *s, const json_t *line)
 {
     const json_t *const parameters = json_object_get(line, "parameters");
     const char *const block = json_string_value(json_object_get(line, "block"));
-    bool is = block && strcmp(block, s->need ? "attend" : "vector") == 0;
+    bool is = block && strcmp(block, s->block) == 0;
     for (size_t i = 0; is && s->need && s->need[i].name; i++)
         is = json_integer_value(json_object_get(parameters, s->need[i].name)) == s->need[i].value;
     return is;
@@ -214,19 +215,20 @@ static bool is_unit(const struct sums *s, const json_t *line)
 
 static enum sq_status add_vector(struct sums *s, const json_t *line)
 {
-    const char *const block = s->need ? "attend" : "vector";
     const char *liberty = json_string_value(json_object_get(line, "liberty_digest"));
     double lanes = 1, compared, beats, cycles, clock_ns, ns, e[SQ_N_MODES][SQ_N_ENERGIES] = {{0}};
     struct sq_vector_energy *const v = s->vector;
     if (!is_unit(s, line))
         return SQ_OK;
     if (!json_is_true(json_object_get(line, "is_golden")))
-        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of block %s is not golden", s->what, block);
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of block %s is not golden", s->what,
+                       s->block);
     if (v->is_there)
-        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: two lines of block %s, need one", s->what, block);
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: two lines of block %s, need one", s->what,
+                       s->block);
     if (!liberty || strlen(liberty) >= sizeof v->liberty)
         return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: the line of block %s has no liberty_digest",
-                       s->what, block);
+                       s->what, s->block);
     SQ_TRY(sq_json_double(line, s->what, "outputs", 1, 1e18, 1, &compared,
                           s->err)); // older lines have none
     if (!s->need)
@@ -313,16 +315,23 @@ enum sq_status sq_energy_table_read(const char *path, const struct sq_recipe *re
     return SQ_OK;
 }
 
+static enum sq_status read_unit(const char *path, const char *block,
+                                const struct sq_energy_need *need, struct sq_vector_energy *out,
+                                struct sq_error *err)
+{
+    struct sums s = {.block = block, .need = need, .vector = out, .err = err};
+    *out = (struct sq_vector_energy){.is_there = false};
+    return read(path, &s);
+}
+
 enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,
                                       struct sq_error *err)
 {
-    return sq_energy_table_attend(path, NULL, out, err);
+    return read_unit(path, "vector", NULL, out, err);
 }
 
 enum sq_status sq_energy_table_attend(const char *path, const struct sq_energy_need *need,
                                       struct sq_vector_energy *out, struct sq_error *err)
 {
-    struct sums s = {.need = need, .vector = out, .err = err};
-    *out = (struct sq_vector_energy){.is_there = false};
-    return read(path, &s);
+    return read_unit(path, "attend", need, out, err);
 }
