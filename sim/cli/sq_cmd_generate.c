@@ -357,30 +357,31 @@ static enum sq_status take_recipe(struct work *w, struct arguments *in, const ch
     return SQ_OK;
 }
 
+static void close_work(struct work *w)
+{
+    sq_layer_file_close(&w->file);
+    sq_chip_linear_close(&w->chip);
+    sq_prompt_free(&w->prompt);
+    sq_tokens_free(&w->calib);
+    sq_checkpoint_close(&w->ck);
+}
+
 static enum sq_status run(struct work *w, struct arguments *in, bool *is_rtn, struct sq_error *err)
 {
     const char *const model = sq_cli_model(in->model);
     if (!in->prompt)
         return SQ_FAIL(err, SQ_ERR_ARG, "--prompt TEXT is missing");
     SQ_TRY(sq_checkpoint_open(&w->ck, model, err));
-    enum sq_status status = w->ck.is_model
-                                ? SQ_OK
-                                : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                                          "MODEL must be a directory with config.json, or a GGUF "
-                                          "file");
-    SQ_THEN(status, take_recipe(w, in, model, is_rtn, err));
-    SQ_THEN(status, take_chip(w, err));
-    SQ_THEN(status, write_text(w, model, err));
-    if (status == SQ_OK && !w->weights && !sq_recipe_is_reference(&w->r))
+    if (!w->ck.is_model)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "MODEL must be a directory with config.json, or a GGUF file");
+    SQ_TRY(take_recipe(w, in, model, is_rtn, err));
+    SQ_TRY(take_chip(w, err));
+    SQ_TRY(write_text(w, model, err));
+    if (!w->weights && !sq_recipe_is_reference(&w->r))
         sq_cli_note_quantized("generate", &w->ck);
-    if (status == SQ_OK)
-        sq_cli_note_weights("generate", &w->file);
-    sq_layer_file_close(&w->file);
-    sq_chip_linear_close(&w->chip);
-    sq_prompt_free(&w->prompt);
-    sq_tokens_free(&w->calib);
-    sq_checkpoint_close(&w->ck);
-    return status;
+    sq_cli_note_weights("generate", &w->file);
+    return SQ_OK;
 }
 
 int sq_cmd_generate(int argc, char **argv)
@@ -389,7 +390,7 @@ int sq_cmd_generate(int argc, char **argv)
     struct arguments in = {
         .options = sq_cli_options_default(SQ_IN_EVAL), .n_tokens = 64, .seed = 1};
     struct sq_error err;
-    struct work w = {.in = &in};
+    SQ_CLOSED(close_work) struct work w = {.in = &in};
     bool is_rtn = false;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK && in.jobs)

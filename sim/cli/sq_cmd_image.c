@@ -602,13 +602,11 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     SQ_TRY(sq_cli_routes_check(&v->r, err));
     SQ_TRY(sq_checkpoint_open(&v->ck, model, err));
     sq_outset_begin();
-    const enum sq_status status = sq_outset_end(run(v, model, is_real, err), err);
-    if (status == SQ_OK && !v->weights)
+    SQ_TRY(sq_outset_end(run(v, model, is_real, err), err));
+    if (!v->weights)
         sq_cli_note_quantized("image", &v->ck);
-    if (status == SQ_OK)
-        sq_cli_note_weights("image", &v->file);
-    sq_checkpoint_close(&v->ck);
-    return status;
+    sq_cli_note_weights("image", &v->file);
+    return SQ_OK;
 }
 
 // The chip that the options describe.
@@ -649,5 +647,6 @@ int sq_cmd_image(int argc, char **argv)
     const enum sq_status status =
         is_trace ? run_trace(&v, &is_real, &err) : run_model(&v, &is_real, &err);
     sq_layer_file_close(&v.file);
+    sq_checkpoint_close(&v.ck);
     return status == SQ_OK ? summary(&v, is_real) : sq_cli_fail("image", &err);
 }

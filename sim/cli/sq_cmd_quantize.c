@@ -532,17 +532,15 @@ static enum sq_status take_own(struct arguments *in, struct sq_error *err)
     in->r = in->file.recipe;
     if (!in->output || (in->file.n_as_stored == 0 && in->r.n_rules == 0))
         return SQ_OK;
-    const enum sq_status status =
-        in->file.n_as_stored ? SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                                       "--output: %zu of %zu layers are in no format of ours "
-                                       "(%.150s); need --format, which encodes their values again",
-                                       in->file.n_as_stored, in->file.ck.n_layers, in->file.why)
-                             : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                                       "--output: layers of %.60s are of another kind than the "
-                                       "first; need --format, which encodes their values again",
-                                       in->r.rule[0].pattern);
-    sq_layer_file_close(&in->file);
-    return status;
+    if (in->file.n_as_stored)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "--output: %zu of %zu layers are in no format of ours (%.150s); need "
+                       "--format, which encodes their values again",
+                       in->file.n_as_stored, in->file.ck.n_layers, in->file.why);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "--output: layers of %.60s are of another kind than the first; need --format, "
+                   "which encodes their values again",
+                   in->r.rule[0].pattern);
 }
 
 // What training takes where it is not given, 0; given without training it has no effect.
@@ -562,6 +560,39 @@ static enum sq_status settle_training(struct arguments *in, struct sq_error *err
     return SQ_OK;
 }
 
+static enum sq_status quantize_model(struct arguments *in, struct sq_error *err)
+{
+    const bool is_calib = in->calib.tokens || in->calib.text || in->n_calib_sequences;
+    const char *const model = sq_cli_model(in->model);
+    SQ_CLOSED(sq_checkpoint_close) struct sq_checkpoint ck = {0};
+    bool is_rtn = false;
+    if (is_calib && !in->train && !sq_recipe_needs_calibration(&in->r))
+        sq_cli_note_calib("quantize");
+    if (sq_cli_has_own_weights(&in->options, in->model))
+        SQ_TRY(take_own(in, err));
+    SQ_TRY(sq_checkpoint_open(&ck, model, err));
+    if (!in->file.is_checkpoint)
+        SQ_TRY(sq_cli_recipe_calibrated(&in->options, &ck, model, is_calib, &in->r, &is_rtn, err));
+    SQ_TRY(quantize(in, &ck, model, err));
+    if (!in->file.is_checkpoint)
+        sq_cli_note_quantized("quantize", &ck);
+    sq_cli_note_weights("quantize", &in->file);
+    if (is_rtn)
+        sq_cli_note_rtn("quantize");
+    return SQ_OK;
+}
+
+// is_kept: what a unit answered is right, where that was asked.
+static enum sq_status run(struct arguments *in, bool *is_kept, struct sq_error *err)
+{
+    const struct sq_vectors_request request = {&in->r, in->output, in->answers, in->is_json};
+    SQ_TRY(sq_cli_recipe(&in->options, &in->r, err)); // before any file is opened
+    SQ_TRY(settle_training(in, err));
+    if (in->as && !in->output)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--as needs --output, a folder or of gguf a file");
+    return in->is_vectors ? sq_vectors_request(&request, is_kept, err) : quantize_model(in, err);
+}
+
 int sq_cmd_quantize(int argc, char **argv)
 {
     static const struct sq_cli_line line = {rows, "[MODEL]", doc};
@@ -569,50 +600,13 @@ int sq_cmd_quantize(int argc, char **argv)
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE),
                            .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1};
-    struct sq_checkpoint ck;
+    bool is_kept = true;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (in.is_progress)
         sq_cli_progress_everywhere();
-    if (status == SQ_OK) // before any file is opened
-        status = sq_cli_recipe(&in.options, &in.r, &err);
-    const bool is_calib = in.calib.tokens || in.calib.text || in.n_calib_sequences;
-    bool is_rtn = false;
-    if (status != SQ_OK)
-        return sq_cli_fail("quantize", &err);
-    status = settle_training(&in, &err);
-    if (status != SQ_OK)
-        return sq_cli_fail("quantize", &err);
-    if (in.as && !in.output)
-        return sq_cli_fail(
-            "quantize",
-            (SQ_FAIL(&err, SQ_ERR_ARG, "--as needs --output, a folder or of gguf a file"), &err));
-    if (in.is_vectors) {
-        const struct sq_vectors_request request = {&in.r, in.output, in.answers, in.is_json};
-        bool is_kept;
-        status = sq_vectors_request(&request, &is_kept, &err);
-        return status != SQ_OK ? sq_cli_fail("quantize", &err)
-               : is_kept       ? SQ_EXIT_OK
-                               : SQ_EXIT_CHECK_FAILED;
-    }
-    if (is_calib && !in.train && !sq_recipe_needs_calibration(&in.r))
-        sq_cli_note_calib("quantize");
-    const char *model = sq_cli_model(in.model);
-    if (sq_cli_has_own_weights(&in.options, in.model))
-        status = take_own(&in, &err);
-    SQ_THEN(status, sq_checkpoint_open(&ck, model, &err));
-    if (status == SQ_OK) {
-        if (!in.file.is_checkpoint)
-            status =
-                sq_cli_recipe_calibrated(&in.options, &ck, model, is_calib, &in.r, &is_rtn, &err);
-        SQ_THEN(status, quantize(&in, &ck, model, &err));
-        if (status == SQ_OK && !in.file.is_checkpoint)
-            sq_cli_note_quantized("quantize", &ck);
-        if (status == SQ_OK)
-            sq_cli_note_weights("quantize", &in.file);
-        sq_checkpoint_close(&ck);
-    }
+    SQ_THEN(status, run(&in, &is_kept, &err));
     sq_layer_file_close(&in.file);
-    if (status == SQ_OK && is_rtn)
-        sq_cli_note_rtn("quantize");
-    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("quantize", &err);
+    return status != SQ_OK ? sq_cli_fail("quantize", &err)
+           : is_kept       ? SQ_EXIT_OK
+                           : SQ_EXIT_CHECK_FAILED;
 }

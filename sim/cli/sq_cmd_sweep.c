@@ -151,38 +151,33 @@ static enum sq_status csv_row(void *context, const struct sq_sweep_row *row, str
     return sq_csv_row(&e->csv, row, err);
 }
 
+static void abort_export(struct csv_export *e)
+{
+    sq_csv_free(&e->csv);
+    sq_outfile_abort(&e->table);
+    sq_outfile_abort(&e->sidecar);
+}
+
 static enum sq_status open_export(const struct arguments *in, struct csv_export *e)
 {
     char path[4096 + 8];
-    *e = (struct csv_export){0};
     if (snprintf(path, sizeof path, "%s.json", in->output) >= (int)sizeof path)
         return SQ_FAIL(in->err, SQ_ERR_RANGE, "--output has %zu bytes, need <= 4096",
                        strlen(in->output));
     SQ_TRY(sq_outfile_open(&e->table, in->output, in->err));
-    const enum sq_status status = sq_outfile_open(&e->sidecar, path, in->err);
-    if (status != SQ_OK)
-        sq_outfile_abort(&e->table);
     e->csv.out = e->table.stream;
-    return status;
+    return sq_outfile_open(&e->sidecar, path, in->err);
 }
 
 static enum sq_status write_csv(const struct arguments *in, const struct sq_sweep_grid *spec,
                                 struct sq_sweep_db *db)
 {
-    struct csv_export e;
+    SQ_CLOSED(abort_export) struct csv_export e = {0};
     SQ_TRY(open_export(in, &e));
-    enum sq_status status = sq_sweep_rows(spec, in->shard, in->n_shards, db, csv_row, &e, in->err);
-    sq_csv_free(&e.csv);
-    if (status == SQ_OK) // both are on disk before the first has its name
-        status = sq_outfile_flush(&e.table, in->err);
-    if (status == SQ_OK)
-        status = sq_outfile_commit(&e.sidecar, in->err);
-    else
-        sq_outfile_abort(&e.sidecar);
-    if (status == SQ_OK)
-        return sq_outfile_commit(&e.table, in->err);
-    sq_outfile_abort(&e.table);
-    return status;
+    SQ_TRY(sq_sweep_rows(spec, in->shard, in->n_shards, db, csv_row, &e, in->err));
+    SQ_TRY(sq_outfile_flush(&e.table, in->err)); // both are on disk before the first has its name
+    SQ_TRY(sq_outfile_commit(&e.sidecar, in->err));
+    return sq_outfile_commit(&e.table, in->err);
 }
 
 // --dry-run: the combinations that the grid has and no format or core can be.

@@ -34,13 +34,10 @@ static enum sq_status draw(const char *path, const struct sq_place *p,
                            const struct sq_place_groups *g, const char *report,
                            struct sq_error *err)
 {
-    struct sq_outfile out;
+    SQ_CLOSED(sq_outfile_abort) struct sq_outfile out = {0};
     SQ_TRY(sq_outfile_open(&out, path, err));
-    const enum sq_status status = sq_place_svg(out.stream, p, g, report, err);
-    if (status == SQ_OK)
-        return sq_outfile_commit(&out, err);
-    sq_outfile_abort(&out);
-    return status;
+    SQ_TRY(sq_place_svg(out.stream, p, g, report, err));
+    return sq_outfile_commit(&out, err);
 }
 
 static enum sq_status put_def(const char *path, const struct sq_place *p, const char *module,

@@ -235,9 +235,7 @@ static enum sq_status run_layers(struct work *w, bool *is_real, struct sq_error 
     }
     const char *model = sq_cli_model(in->c.n_files > 0 ? in->c.file[0] : NULL);
     SQ_TRY(sq_checkpoint_open(&w->ck, model, err));
-    const enum sq_status status = run_checkpoint(w, model, is_real, err);
-    sq_checkpoint_close(&w->ck);
-    return status;
+    return run_checkpoint(w, model, is_real, err);
 }
 
 // ---- options ------------------------------------------------------------------------------------
@@ -301,16 +299,13 @@ static enum sq_status run(struct work *w, struct sq_error *err)
     bool is_real = false;
     SQ_TRY(prepare(w, err));
     SQ_TRY(sq_cli_synth_open(&in->synth, in->liberty, err));
-    enum sq_status status = sq_cli_wires_open(&in->wires, &in->synth, err);
+    SQ_TRY(sq_cli_wires_open(&in->wires, &in->synth, err));
     in->wires.wires.seed = in->c.seed;
     in->run.wires = in->wires.is_on ? &in->wires.wires : NULL;
-    if (status == SQ_OK)
-        sq_energy_print_head(in);
-    SQ_THEN(status, in->c.layer ? run_layers(w, &is_real, err) : run_points(w, err));
-    if (status == SQ_OK)
-        sq_energy_print_summary(in, w->n_rows, is_real);
-    sq_synth_close(&in->synth);
-    return status;
+    sq_energy_print_head(in);
+    SQ_TRY(in->c.layer ? run_layers(w, &is_real, err) : run_points(w, err));
+    sq_energy_print_summary(in, w->n_rows, is_real);
+    return SQ_OK;
 }
 
 int sq_cmd_energy(int argc, char **argv)
@@ -333,6 +328,8 @@ int sq_cmd_energy(int argc, char **argv)
         status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
     SQ_THEN(status, run(&w, &err));
     free(in.command);
+    sq_checkpoint_close(&w.ck);
+    sq_synth_close(&in.synth);
     sq_cli_wires_free(&in.wires);
     return status != SQ_OK ? sq_cli_fail("energy", &err)
            : w.is_wrong    ? SQ_EXIT_CHECK_FAILED

@@ -449,37 +449,36 @@ static enum sq_status run_files(const struct arguments *in, struct sq_error *err
     return status;
 }
 
+static enum sq_status run(struct arguments *in, struct sq_error *err)
+{
+    SQ_CLOSED(sq_gpu_comparison_free) struct sq_gpu_comparison all = {.n = 0};
+    size_t skipped = 0;
+    if (in->is_cross || in->is_joined || in->is_attention)
+        return run_files(in, err);
+    if (is_predict(in)) {
+        in->predict.machine = in->n_machines ? in->machine[0] : NULL;
+        in->predict.records = in->n_records ? in->records[0] : NULL;
+        in->predict.plot = in->plot;
+        in->predict.is_json = in->is_json;
+        return sq_compare_predict(&in->predict, err);
+    }
+    if (is_measured(in))
+        return sq_compare_measured(in->records[0], in->is_json, err);
+    for (size_t i = 0; i < in->n_records; i++)
+        SQ_TRY(run_one(in, i, &all, &skipped, err));
+    if (!in->calibrate)
+        print_all(in, &all, skipped);
+    const char *const name = in->n_records > 1 ? "all" : sq_compare_name(in->machine[0]);
+    return in->plot ? plot(in->plot, name, &all, err) : SQ_OK;
+}
+
 int sq_cmd_compare(int argc, char **argv)
 {
     struct sq_error err;
     struct arguments in = {.min_m = 128, .worst = 10};
     static const struct sq_cli_line line = {rows, "", doc};
-    SQ_CLOSED(sq_gpu_comparison_free) struct sq_gpu_comparison all = {.n = 0};
-    size_t skipped = 0;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     SQ_THEN(status, check(&in, &err));
-    if (status == SQ_OK && (in.is_cross || in.is_joined || in.is_attention)) {
-        status = run_files(&in, &err);
-        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
-    }
-    if (status == SQ_OK && is_predict(&in)) {
-        in.predict.machine = in.n_machines ? in.machine[0] : NULL;
-        in.predict.records = in.n_records ? in.records[0] : NULL;
-        in.predict.plot = in.plot;
-        in.predict.is_json = in.is_json;
-        status = sq_compare_predict(&in.predict, &err);
-        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
-    }
-    if (status == SQ_OK && is_measured(&in)) {
-        status = sq_compare_measured(in.records[0], in.is_json, &err);
-        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
-    }
-    for (size_t i = 0; i < in.n_records && status == SQ_OK; i++)
-        status = run_one(&in, i, &all, &skipped, &err);
-    if (status == SQ_OK && !in.calibrate)
-        print_all(&in, &all, skipped);
-    if (status == SQ_OK && in.plot)
-        status =
-            plot(in.plot, in.n_records > 1 ? "all" : sq_compare_name(in.machine[0]), &all, &err);
+    SQ_THEN(status, run(&in, &err));
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
 }
