@@ -48,8 +48,7 @@ unsigned sq_bs_n_subs(const struct sq_bs_format *f)
     const struct sq_bs_table *t = sq_bs_table_of(f);
     if (sq_bs_sub_bits(f) == 0)
         return 0;
-    const unsigned leaves = t->length / t->leaf, has_two = t->sub_scale.bits && t->zero;
-    return leaves * (1 + has_two) + (t->zero > SQ_BS_ZERO_INT ? 2 : t->zero);
+    return sq_bs_zero_at(t) + sq_bs_zero_nbytes(t);
 }
 
 unsigned sq_bs_high_bits(const struct sq_bs_format *f)
@@ -174,7 +173,10 @@ void sq_bs_steps(const struct sq_bs_format *f, const float global[SQ_BS_PARTS],
                      : !sq_bs_has_scale(f, p) ? global[p]
                      : sq_bs_is_e8m0(f)       ? sq_bs_scale(f, p, b->scale[p])
                                               : sq_bs_scale(f, p, b->scale[p]) * global[p];
-    b->offset = sq_bs_table_of(f) ? sq_bs_offset_of(sq_bs_table_of(f), b->sub, b->step[0]) : 0;
+    const struct sq_bs_table *const t = sq_bs_table_of(f);
+    const bool is_added = t && t->zero > SQ_BS_ZERO_INT && !t->sub_scale.bits;
+    const float z = is_added ? sq_bs_half_of(t, b->sub) : 0;
+    b->offset = is_added && t->zero == SQ_BS_ZERO_F16 ? -(z * b->step[0]) : z;
 }
 
 // Squared error of the block as *b has it, in binary64 by ascending index.
@@ -244,9 +246,8 @@ void sq_bs_choose(const struct sq_bs_format *f, const float *x, size_t n,
 static float step_of(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i)
 {
     const struct sq_bs_table *const t = sq_bs_table_of(f);
-    if (t && t->sub_scale.bits)
-        return sq_bs_sub_step(t, b->sub, (unsigned)i / t->leaf, b->step[0]);
-    return b->step[b->is_high[i] && f->kind->has_two_parts];
+    return t ? sq_bs_step_at(t, b->sub, i, b->step[0])
+             : b->step[b->is_high[i] && f->kind->has_two_parts];
 }
 
 uint8_t sq_bs_code_without_minus_zero(enum sq_element e, float x)
@@ -282,7 +283,6 @@ float sq_bs_value(const struct sq_bs_format *f, const struct sq_bs_block *b, siz
                   struct sq_bs_code c)
 {
     const struct sq_bs_table *const t = sq_bs_table_of(f);
-    const float offset =
-        t && t->sub_scale.bits ? sq_bs_sub_offset(t, b->sub, (unsigned)i / t->leaf) : b->offset;
+    const float offset = t ? sq_bs_offset_at(t, b->sub, i, b->offset) : 0;
     return sq_bs_element(f, b, i, c) * step_of(f, b, i) + offset;
 }

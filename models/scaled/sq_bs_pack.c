@@ -50,8 +50,8 @@ struct field {
 
 static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
 {
-    const unsigned leaves = t->length / t->leaf, has_grid = t->n_grids > 1 && !t->is_sign_grid;
-    const unsigned integers = t->sub_scale.bits ? leaves * (t->zero ? 2 : 1) : 0;
+    const unsigned leaves = sq_bs_leaves(t), has_grid = t->n_grids > 1 && !t->is_sign_grid;
+    const unsigned integers = t->sub_scale.bits ? sq_bs_zero_at(t) : 0;
     *to = (struct field){0, leaves, 4, sq_bs_grid_bits(t)};
     if (has_grid && i == 0)
         return true;
@@ -67,9 +67,8 @@ static bool field_of(const struct sq_bs_table *t, unsigned i, struct field *to)
     if (i < integers)
         return true;
     i -= integers;
-    *to = (struct field){(integers ? integers : leaves) + i, 1, 0,
-                         t->zero == SQ_BS_ZERO_INT ? t->zero_bits : 8};
-    return i < (t->zero > SQ_BS_ZERO_INT ? 2u : t->zero);
+    *to = (struct field){sq_bs_zero_at(t) + i, 1, 0, t->zero == SQ_BS_ZERO_INT ? t->zero_bits : 8};
+    return i < sq_bs_zero_nbytes(t);
 }
 
 static void put_sub(const struct sq_bs_table *t, const uint8_t *sub, size_t at, uint8_t *out)
@@ -293,7 +292,8 @@ enum sq_status sq_bs_unpack_row(struct sq_bs *c, size_t row, const uint8_t *cons
         if (at == 0 && sq_bs_table_of(f)) {
             sq_bs_steps(f, (const float[SQ_BS_PARTS]){1, 1}, &b); // codes of 0 follow from them
             if (sq_bs_table_of(f)->zero > SQ_BS_ZERO_INT)
-                SQ_TRY(check_zero(row, i / f->block, b.sub + subs - 2, err));
+                SQ_TRY(
+                    check_zero(row, i / f->block, b.sub + sq_bs_zero_at(sq_bs_table_of(f)), err));
         }
         const bool is_high = b.is_high[at];
         struct sq_bs_code code = {has_kept ? c->code[row * c->k + i]

@@ -156,7 +156,8 @@ void sq_bs_take_apart(const struct sq_bs *c, bool is_weight, struct sq_bs *to)
         for (size_t i = 0; i < block; i++)
             to->code[at * block + i] = first + i >= c->k_orig ? zero : is_min ? one : code[i];
         memcpy(to->scale[0] + 2 * at,
-               is_min ? c->sub + j * sq_bs_n_subs(&c->f) + 1 : c->scale[0] + 2 * j, 2);
+               is_min ? c->sub + j * sq_bs_n_subs(&c->f) + sq_bs_zero_at(t) : c->scale[0] + 2 * j,
+               2);
     }
 }
 

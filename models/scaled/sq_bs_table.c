@@ -263,7 +263,7 @@ static enum sq_status settle_sub_scale(struct sq_bs_table *t, struct sq_error *e
 {
     const struct sq_bs_sub_scale *const s = &t->sub_scale;
     const bool is_alone = t->n_grids == 1 && t->n_tries == 1 && t->n_levels == 0 && !t->keep_m &&
-                          t->below + t->above == 0 && !t->is_reciprocal;
+                          !t->is_reciprocal; // nor a search, which no scale of floats has
     if (s->bits == 0)
         return SQ_OK;
     if (s->bits > 8 || s->bits < 2 || s->length < 8 || !is_power_of_two(s->length) ||
@@ -279,7 +279,7 @@ static enum sq_status settle_sub_scale(struct sq_bs_table *t, struct sq_error *e
         return RANGE("blocks.1.scale of integers: need rule amax, max with a sign, or range with "
                      "zero min without one");
     t->leaf = s->length;
-    t->sub_bits += t->length / t->leaf * s->bits * (t->zero ? 2 : 1);
+    t->sub_bits += sq_bs_zero_at(t) * s->bits;
     return SQ_OK;
 }
 

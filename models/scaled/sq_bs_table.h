@@ -157,33 +157,56 @@ float sq_bs_bfloat16(double x);
 float sq_bs_reciprocal(float step);
 unsigned sq_bs_binade_bits(const struct sq_bs_table *t, unsigned i);
 
-// What the zero point in the bytes of a block takes from its codes, and what it adds to its values.
+static inline unsigned sq_bs_leaves(const struct sq_bs_table *t)
+{
+    return t->length / t->leaf;
+}
+
+// Where sub[] holds the zero point, behind a byte of each smallest sub-block or, with a minimum, behind two integers of it;
+// and the bytes of that zero point.
+static inline unsigned sq_bs_zero_at(const struct sq_bs_table *t)
+{
+    return sq_bs_leaves(t) * (t->sub_scale.bits && t->zero ? 2 : 1);
+}
+
+static inline unsigned sq_bs_zero_nbytes(const struct sq_bs_table *t)
+{
+    return t->zero > SQ_BS_ZERO_INT ? 2 : t->zero;
+}
+
+// What the zero point in the bytes of a block takes from its codes.
 static inline int32_t sq_bs_zero_of(const struct sq_bs_table *t, const uint8_t *sub)
 {
-    return t->zero == SQ_BS_ZERO_INT ? sub[1] : 0;
+    return t->zero == SQ_BS_ZERO_INT ? sub[sq_bs_zero_at(t)] : 0;
 }
 
-static inline float sq_bs_offset_of(const struct sq_bs_table *t, const uint8_t *sub, float step)
+// The binary16 in its place, of F16 and MIN.
+static inline float sq_bs_half_of(const struct sq_bs_table *t, const uint8_t *sub)
 {
-    if (t->zero <= SQ_BS_ZERO_INT || t->sub_scale.bits)
-        return 0;
-    const float z = sq_bs_float_value(SQ_BS_SCALE_F16, sub[1] | (uint32_t)sub[2] << 8);
-    return t->zero == SQ_BS_ZERO_F16 ? -(z * step) : z;
+    const uint8_t *const half = sub + sq_bs_zero_at(t);
+    return sq_bs_float_value(SQ_BS_SCALE_F16, half[0] | (uint32_t)half[1] << 8);
 }
 
-// With sub_scale: the step of sub-block `leaf`, and what is added to its values.
-static inline float sq_bs_sub_step(const struct sq_bs_table *t, const uint8_t *sub, unsigned leaf,
-                                   float step)
+// The step of element i, but for exponents, and what is added to its value; `step` and `offset` are those of the block.
+static inline float sq_bs_step_at(const struct sq_bs_table *t, const uint8_t *sub, size_t i,
+                                  float step)
 {
     const int32_t sign = t->sub_scale.is_signed ? 1 << (t->sub_scale.bits - 1) : 0;
-    return (float)((sub[leaf] ^ sign) - sign) * step;
+    return t->sub_scale.bits ? (float)((sub[i / t->leaf] ^ sign) - sign) * step : step;
 }
 
-static inline float sq_bs_sub_offset(const struct sq_bs_table *t, const uint8_t *sub, unsigned leaf)
+static inline float sq_bs_offset_at(const struct sq_bs_table *t, const uint8_t *sub, size_t i,
+                                    float offset)
 {
-    const unsigned leaves = t->length / t->leaf;
-    const uint32_t half = sub[2 * leaves] | (uint32_t)sub[2 * leaves + 1] << 8;
-    return t->zero ? 0 - (float)sub[leaves + leaf] * sq_bs_float_value(SQ_BS_SCALE_F16, half) : 0;
+    if (!t->sub_scale.bits || !t->zero)
+        return offset;
+    return 0 - (float)sub[sq_bs_leaves(t) + i / t->leaf] * sq_bs_half_of(t, sub);
+}
+
+// Whether blocks have minima; products of codes take these from blocks of their own (sq_bs_take_apart).
+static inline bool sq_bs_has_minima(const struct sq_bs_format *f)
+{
+    return f->table && f->table->zero == SQ_BS_ZERO_MIN;
 }
 
 // The last code of the integer v in the only grid; -1: it has none.

@@ -73,16 +73,13 @@ static struct sq_bs_code encode(const struct sq_bs_format *f, const struct sq_bs
     const uint8_t sub = b->sub[leaf_of(t, i)];
     const unsigned grid = sq_bs_grid_of(t, b->scale[0], sub);
     const struct sq_bs_sorted *s = &t->sorted[grid];
-    const bool has_integers = t->sub_scale.bits > 0;
-    const float step = has_integers ? sq_bs_sub_step(t, b->sub, leaf_of(t, i), b->step[0])
-                                    : ldexpf(b->step[0], exponent_of(t, b, i));
-    const float offset = has_integers ? sq_bs_sub_offset(t, b->sub, leaf_of(t, i)) : b->offset;
+    const float step = ldexpf(sq_bs_step_at(t, b->sub, i, b->step[0]), exponent_of(t, b, i));
     const float own = step == 0 || b->is_high[i]  ? 0
                       : t->is_reciprocal          ? sq_bs_product_odd(x, sq_bs_reciprocal(step))
                       : t->n_levels > 0           ? x / step
                       : t->zero == SQ_BS_ZERO_INT ? q + (float)sq_bs_zero_of(t, b->sub)
-                      : t->zero                   ? (x - offset) / step
-                                                  : q;
+                      : t->zero ? (x - sq_bs_offset_at(t, b->sub, i, b->offset)) / step
+                                : q;
     const float m = t->is_signed[grid] ? fabsf(own) : own;
     unsigned v = 0;
     while (v + 1 < s->n && m > s->above[v])

@@ -140,7 +140,7 @@ INLINE void reciprocals(enum how how, const float step[LANES], float by[LANES])
 INLINE void exponents(const struct sq_bs_table *t, enum how how, const struct sq_bs_tile *tile,
                       const float step[LANES], const float by[LANES], int32_t sub[][LANES])
 {
-    for (unsigned i = 0; i < t->length / t->leaf; i++)
+    for (unsigned i = 0; i < sq_bs_leaves(t); i++)
         for (unsigned l = 0; l < LANES; l++)
             sub[i][l] = 0;
     for (unsigned level = 0; level < t->n_levels; level++) {
@@ -341,6 +341,7 @@ INLINE void zeros_of(const struct sq_bs_table *t, const float step[LANES],
                      const float lowest[LANES], struct sq_bs_tile *tile)
 {
     const float last = (float)((1 << t->zero_bits) - 1);
+    const unsigned at = sq_bs_zero_at(t);
     for (unsigned l = 0; l < LANES; l++) {
         const float by = step[l] != 0 ? -lowest[l] / step[l] : 0, near = rintf(by);
         const float z = near < 0 ? 0 : near > last ? last : near;
@@ -352,9 +353,9 @@ INLINE void zeros_of(const struct sq_bs_table *t, const float step[LANES],
         tile->offset[l] = t->zero == SQ_BS_ZERO_INT   ? 0
                           : t->zero == SQ_BS_ZERO_F16 ? -(v * step[l])
                                                       : v;
-        tile->sub[0][l] = 0;
-        tile->sub[1][l] = tile->amax[0][l] > 0 ? code & 0xff : 0;
-        tile->sub[2][l] = tile->amax[0][l] > 0 ? code >> 8 : 0;
+        tile->sub[0][l] = 0; // there is one sub-block, the block
+        tile->sub[at][l] = tile->amax[0][l] > 0 ? code & 0xff : 0;
+        tile->sub[at + 1][l] = tile->amax[0][l] > 0 ? code >> 8 : 0;
     }
 }
 
@@ -466,7 +467,7 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
                 tile->scale[0][l] = is_less[l] ? code[l] : tile->scale[0][l];
                 tile->step[0][l] = is_less[l] ? step[l] : tile->step[0][l];
             }
-            for (unsigned u = 0; has_levels && u < t->length / t->leaf; u++)
+            for (unsigned u = 0; has_levels && u < sq_bs_leaves(t); u++)
                 for (unsigned l = 0; l < LANES; l++)
                     tile->sub[u][l] = is_less[l] ? sub[u][l] : tile->sub[u][l];
         }
@@ -477,7 +478,7 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
         tile->scale[0][l] = is_zero ? 0 : tile->scale[0][l];
         grid[l] = is_zero ? (int32_t)t->tries[0].grid : grid[l];
     }
-    for (unsigned u = 0; has_levels && u < t->length / t->leaf; u++)
+    for (unsigned u = 0; has_levels && u < sq_bs_leaves(t); u++)
         for (unsigned l = 0; l < LANES; l++)
             tile->sub[u][l] = tile->amax[0][l] > 0 ? tile->sub[u][l] : 0;
     if (how == ZERO)
@@ -485,8 +486,7 @@ INLINE void tile_as(const struct sq_bs_format *f, enum how how, struct sq_bs_til
     codes_of(t, how, tile, block, grid);
     for (unsigned l = 0; t->is_sign_grid && l < LANES; l++)
         tile->scale[0][l] |= grid[l] ? SQ_BS_SCALE_SIGN : 0;
-    for (unsigned u = 0; how != ZERO && !t->is_sign_grid && t->sub_bits && u < t->length / t->leaf;
-         u++)
+    for (unsigned u = 0; how != ZERO && !t->is_sign_grid && t->sub_bits && u < sq_bs_leaves(t); u++)
         for (unsigned l = 0; l < LANES; l++)
             tile->sub[u][l] = (has_levels ? tile->sub[u][l] : 0) | grid[l] << 4;
 }
@@ -520,7 +520,7 @@ INLINE void above_integers(enum sq_bs_scale_type type, float x[][LANES], unsigne
 INLINE void sub_scales(const struct sq_bs_table *t, const struct sq_bs_tile *tile,
                        float to[][LANES], float below[][LANES])
 {
-    for (unsigned u = 0; u < t->length / t->leaf; u++)
+    for (unsigned u = 0; u < sq_bs_leaves(t); u++)
         for (unsigned l = 0; l < LANES; l++) {
             float low = t->zero ? 0 : tile->x[u * t->leaf][l], high = low;
             for (unsigned i = u * t->leaf; i < (u + 1) * t->leaf; i++) {
@@ -537,7 +537,7 @@ INLINE void sub_scales(const struct sq_bs_table *t, const struct sq_bs_tile *til
 // Sub-blocks with integers that multiply the step of their block.
 INLINE void integers_tile(const struct sq_bs_table *t, struct sq_bs_tile *tile)
 {
-    const unsigned leaves = t->length / t->leaf;
+    const unsigned leaves = sq_bs_leaves(t);
     const bool is_signed = t->sub_scale.is_signed;
     const int32_t mask = (1 << t->sub_scale.bits) - 1, last = is_signed ? mask >> 1 : mask;
     float wanted[SQ_BS_TABLE_SUBS][LANES], below[SQ_BS_TABLE_SUBS][LANES], least[LANES];
@@ -567,9 +567,10 @@ INLINE void integers_tile(const struct sq_bs_table *t, struct sq_bs_tile *tile)
             nearest(t, 0, SQ_BS_SHAPE_ANY, q, value, tile->code[i]);
         }
     }
+    const unsigned at = sq_bs_zero_at(t);
     for (unsigned l = 0; t->zero && l < LANES; l++) {
-        tile->sub[2 * leaves][l] = half[l] & 0xff;
-        tile->sub[2 * leaves + 1][l] = half[l] >> 8;
+        tile->sub[at][l] = half[l] & 0xff;
+        tile->sub[at + 1][l] = half[l] >> 8;
     }
 }
 

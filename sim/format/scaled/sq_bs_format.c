@@ -156,16 +156,11 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
     return SQ_OK;
 }
 
-static bool has_minima(const struct sq_bs_format *f)
-{
-    return f->table && f->table->zero == SQ_BS_ZERO_MIN;
-}
-
 // What the engine is sent: blocks with a minimum as four without one (SPEC Q.9).
 static struct sq_bs_format engine_format(const struct sq_recipe *r)
 {
     struct sq_bs_format f = sq_bs_of(r);
-    f.is_apart = has_minima(&f);
+    f.is_apart = sq_bs_has_minima(&f);
     return f;
 }
 
@@ -175,7 +170,7 @@ enum sq_status sq_bs_hardware_check(const struct sq_recipe *r, struct sq_error *
     SQ_TRY(sq_bs_recipe_check(r, err));
     if (f.table)
         SQ_TRY(sq_scaled_check_table(f.table, err));
-    SQ_FAIL_IF(has_minima(&f) && r->operand != SQ_OPERAND_BOTH, err, SQ_ERR_UNSUPPORTED,
+    SQ_FAIL_IF(sq_bs_has_minima(&f) && r->operand != SQ_OPERAND_BOTH, err, SQ_ERR_UNSUPPORTED,
                "operand = %s: no RTL has blocks.0.zero = min beside numbers without it, need both",
                sq_bs_operand_choice[r->operand]);
     return SQ_OK;

@@ -73,11 +73,6 @@ static enum sq_status take_apart(const struct sq_bs *c, bool is_weight, struct s
     return SQ_OK;
 }
 
-static bool has_minima(const struct sq_bs *c)
-{
-    return c->f.table && c->f.table->zero == SQ_BS_ZERO_MIN;
-}
-
 static void layer_free(void *state)
 {
     struct state *s = state;
@@ -177,7 +172,7 @@ static size_t whole_lines(size_t nbytes)
 // The weights as the product of codes takes them, once for all of them.
 static enum sq_status lay_out(struct state *s, struct sq_error *err)
 {
-    if (has_minima(&s->w))
+    if (sq_bs_has_minima(&s->w.f))
         SQ_TRY(take_apart(&s->w, true, &s->apart, err));
     const struct sq_bs_product g = {.w = sq_bs_layer_weights(s)};
     bool is_out_of_memory = false;

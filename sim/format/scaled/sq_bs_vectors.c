@@ -364,7 +364,7 @@ static unsigned draw_choice(struct maker *m, struct row *r, size_t j)
     else
         memset(sub, (int)(choice << 4), sq_bs_n_subs(m->f));
     for (unsigned l = 0; t && l < t->n_levels; l++)
-        for (unsigned i = 0, e = 0; i < t->length / t->leaf; i++) {
+        for (unsigned i = 0, e = 0; i < sq_bs_leaves(t); i++) {
             e = i * t->leaf % t->level[l].length ? e
                                                  : sq_rng_below(&m->rng, 1u << t->level[l].bits);
             sub[i] |= (uint8_t)(e << 2 * l);
