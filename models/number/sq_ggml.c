@@ -114,18 +114,34 @@ static void unpack_q3_k(const struct sq_ggml_type *t, const uint8_t *in, struct 
         b->code[i] = (uint8_t)(pair_at(pair, i) | ((unsigned)third[i % 32] >> i / 32 & 1u) << 2);
 }
 
-const struct sq_ggml_type sq_ggml_as_q8_0 = {LEN, LEN, 8, 128, 0, 0, false, unpack_32},
-                          sq_ggml_as_q4_0 = {LEN, LEN, 4, 8, 0, 0, false, unpack_32},
-                          sq_ggml_as_q4_1 = {LEN, LEN, 4, 0, 0, 0, true, unpack_32},
-                          sq_ggml_as_q5_0 = {LEN, LEN, 5, 16, 0, 0, false, unpack_32},
-                          sq_ggml_as_q5_1 = {LEN, LEN, 5, 0, 0, 0, true, unpack_32},
-                          sq_ggml_as_q4_k = {256, 32, 4, 0, 6, 0, true, unpack_q45_k},
-                          sq_ggml_as_q5_k = {256, 32, 5, 0, 6, 0, true, unpack_q45_k},
-                          sq_ggml_as_q6_k = {256, 16, 6, 32, 8, 128, false, unpack_q6_k},
-                          sq_ggml_as_q2_k = {256, 16, 2, 0, 4, 0, true, unpack_q2_k},
-                          sq_ggml_as_q3_k = {256, 16, 3, 4, 6, 32, false, unpack_q3_k};
+#define OF_32(...)                                                                                 \
+    {                                                                                              \
+        .length = LEN, .group = LEN, .unpack = unpack_32, __VA_ARGS__                              \
+    }
+#define OF_256(...)                                                                                \
+    {                                                                                              \
+        .length = SQ_GGML_K_LEN, __VA_ARGS__                                                       \
+    }
 
-static void decode(const struct sq_ggml_type *t, const uint8_t *in, float *v)
+const struct sq_ggml_type sq_ggml_as_q8_0 = OF_32(.bits = 8, .middle = 128),
+                          sq_ggml_as_q4_0 = OF_32(.bits = 4, .middle = 8),
+                          sq_ggml_as_q4_1 = OF_32(.bits = 4, .has_min = true),
+                          sq_ggml_as_q5_0 = OF_32(.bits = 5, .middle = 16),
+                          sq_ggml_as_q5_1 = OF_32(.bits = 5, .has_min = true),
+                          sq_ggml_as_q4_k = OF_256(.group = 32, .bits = 4, .scale_bits = 6,
+                                                   .has_min = true, .unpack = unpack_q45_k),
+                          sq_ggml_as_q5_k = OF_256(.group = 32, .bits = 5, .scale_bits = 6,
+                                                   .has_min = true, .unpack = unpack_q45_k),
+                          sq_ggml_as_q6_k =
+                              OF_256(.group = 16, .bits = 6, .middle = 32, .scale_bits = 8,
+                                     .scale_middle = 128, .unpack = unpack_q6_k),
+                          sq_ggml_as_q2_k = OF_256(.group = 16, .bits = 2, .scale_bits = 4,
+                                                   .has_min = true, .unpack = unpack_q2_k),
+                          sq_ggml_as_q3_k =
+                              OF_256(.group = 16, .bits = 3, .middle = 4, .scale_bits = 6,
+                                     .scale_middle = 32, .unpack = unpack_q3_k);
+
+void sq_ggml_values(const struct sq_ggml_type *t, const uint8_t *in, float *v)
 {
     struct sq_ggml_block b;
     t->unpack(t, in, &b);
@@ -138,22 +154,6 @@ static void decode(const struct sq_ggml_type *t, const uint8_t *in, float *v)
         v[i] = t->has_min ? product + least : product;
     }
 }
-
-#define DECODE(name)                                                                               \
-    void sq_ggml_##name(const uint8_t *in, float *v)                                               \
-    {                                                                                              \
-        decode(&sq_ggml_as_##name, in, v);                                                         \
-    }
-DECODE(q8_0)
-DECODE(q4_0)
-DECODE(q4_1)
-DECODE(q5_0)
-DECODE(q5_1)
-DECODE(q4_k)
-DECODE(q5_k)
-DECODE(q6_k)
-DECODE(q2_k)
-DECODE(q3_k)
 
 // ---- other values -----------------------------------------------------------------------------
 

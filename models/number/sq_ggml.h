@@ -57,8 +57,6 @@ enum {
 
 // One block at `in` into its 32, 64 or 256 values.
 typedef void sq_ggml_decode(const uint8_t *in, float *v);
-sq_ggml_decode sq_ggml_q8_0, sq_ggml_q4_0, sq_ggml_q4_1, sq_ggml_q5_0, sq_ggml_q5_1;
-sq_ggml_decode sq_ggml_q4_k, sq_ggml_q5_k, sq_ggml_q6_k, sq_ggml_q2_k, sq_ggml_q3_k;
 sq_ggml_decode sq_ggml_tq1_0, sq_ggml_tq2_0, sq_ggml_iq4_nl, sq_ggml_iq4_xs;
 sq_ggml_decode sq_ggml_mxfp4, sq_ggml_nvfp4;
 
@@ -81,6 +79,7 @@ struct sq_ggml_type {
 extern const struct sq_ggml_type sq_ggml_as_q8_0, sq_ggml_as_q4_0, sq_ggml_as_q4_1, sq_ggml_as_q5_0,
     sq_ggml_as_q5_1, sq_ggml_as_q4_k, sq_ggml_as_q5_k, sq_ggml_as_q6_k, sq_ggml_as_q2_k,
     sq_ggml_as_q3_k;
+void sq_ggml_values(const struct sq_ggml_type *t, const uint8_t *in, float *v);
 
 // Code i of a block whose nibbles are stored half a block apart, the first half in the low bits.
 unsigned sq_ggml_nibble(const uint8_t *nibbles, unsigned length, unsigned i);

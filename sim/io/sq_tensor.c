@@ -13,34 +13,35 @@
 static const struct {
     const char *name;
     size_t nbytes, length;
-    sq_ggml_decode *decode; // of blocks
+    const struct sq_ggml_type *integers; // of blocks of integers
+    sq_ggml_decode *decode;              // of other blocks
 } dtype_table[SQ_DTYPE_END] = {
-    [SQ_F32] = {"F32", 4, 1, NULL},
-    [SQ_F16] = {"F16", 2, 1, NULL},
-    [SQ_BF16] = {"BF16", 2, 1, NULL},
-    [SQ_I8] = {"I8", 1, 1, NULL},
-    [SQ_U8] = {"U8", 1, 1, NULL},
-    [SQ_I32] = {"I32", 4, 1, NULL},
-    [SQ_I64] = {"I64", 8, 1, NULL},
-    [SQ_F8_E4M3] = {"F8_E4M3", 1, 1, NULL},
-    [SQ_F8_E5M2] = {"F8_E5M2", 1, 1, NULL},
-    [SQ_F8_E8M0] = {"F8_E8M0", 1, 1, NULL},
-    [SQ_Q8_0] = {"Q8_0", SQ_GGML_Q8_0_NBYTES, SQ_GGML_LEN, sq_ggml_q8_0},
-    [SQ_Q4_0] = {"Q4_0", SQ_GGML_Q4_0_NBYTES, SQ_GGML_LEN, sq_ggml_q4_0},
-    [SQ_Q4_1] = {"Q4_1", SQ_GGML_Q4_1_NBYTES, SQ_GGML_LEN, sq_ggml_q4_1},
-    [SQ_Q5_0] = {"Q5_0", SQ_GGML_Q5_0_NBYTES, SQ_GGML_LEN, sq_ggml_q5_0},
-    [SQ_Q5_1] = {"Q5_1", SQ_GGML_Q5_1_NBYTES, SQ_GGML_LEN, sq_ggml_q5_1},
-    [SQ_Q4_K] = {"Q4_K", SQ_GGML_Q4_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q4_k},
-    [SQ_Q5_K] = {"Q5_K", SQ_GGML_Q5_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q5_k},
-    [SQ_Q6_K] = {"Q6_K", SQ_GGML_Q6_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q6_k},
-    [SQ_Q2_K] = {"Q2_K", SQ_GGML_Q2_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q2_k},
-    [SQ_Q3_K] = {"Q3_K", SQ_GGML_Q3_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q3_k},
-    [SQ_TQ1_0] = {"TQ1_0", SQ_GGML_TQ1_0_NBYTES, SQ_GGML_K_LEN, sq_ggml_tq1_0},
-    [SQ_TQ2_0] = {"TQ2_0", SQ_GGML_TQ2_0_NBYTES, SQ_GGML_K_LEN, sq_ggml_tq2_0},
-    [SQ_IQ4_NL] = {"IQ4_NL", SQ_GGML_IQ4_NL_NBYTES, SQ_GGML_LEN, sq_ggml_iq4_nl},
-    [SQ_IQ4_XS] = {"IQ4_XS", SQ_GGML_IQ4_XS_NBYTES, SQ_GGML_K_LEN, sq_ggml_iq4_xs},
-    [SQ_MXFP4] = {"MXFP4", SQ_GGML_MXFP4_NBYTES, SQ_GGML_LEN, sq_ggml_mxfp4},
-    [SQ_NVFP4] = {"NVFP4", SQ_GGML_NVFP4_NBYTES, SQ_GGML_NVFP4_LEN, sq_ggml_nvfp4},
+    [SQ_F32] = {"F32", 4, 1, NULL, NULL},
+    [SQ_F16] = {"F16", 2, 1, NULL, NULL},
+    [SQ_BF16] = {"BF16", 2, 1, NULL, NULL},
+    [SQ_I8] = {"I8", 1, 1, NULL, NULL},
+    [SQ_U8] = {"U8", 1, 1, NULL, NULL},
+    [SQ_I32] = {"I32", 4, 1, NULL, NULL},
+    [SQ_I64] = {"I64", 8, 1, NULL, NULL},
+    [SQ_F8_E4M3] = {"F8_E4M3", 1, 1, NULL, NULL},
+    [SQ_F8_E5M2] = {"F8_E5M2", 1, 1, NULL, NULL},
+    [SQ_F8_E8M0] = {"F8_E8M0", 1, 1, NULL, NULL},
+    [SQ_Q8_0] = {"Q8_0", SQ_GGML_Q8_0_NBYTES, SQ_GGML_LEN, &sq_ggml_as_q8_0, NULL},
+    [SQ_Q4_0] = {"Q4_0", SQ_GGML_Q4_0_NBYTES, SQ_GGML_LEN, &sq_ggml_as_q4_0, NULL},
+    [SQ_Q4_1] = {"Q4_1", SQ_GGML_Q4_1_NBYTES, SQ_GGML_LEN, &sq_ggml_as_q4_1, NULL},
+    [SQ_Q5_0] = {"Q5_0", SQ_GGML_Q5_0_NBYTES, SQ_GGML_LEN, &sq_ggml_as_q5_0, NULL},
+    [SQ_Q5_1] = {"Q5_1", SQ_GGML_Q5_1_NBYTES, SQ_GGML_LEN, &sq_ggml_as_q5_1, NULL},
+    [SQ_Q4_K] = {"Q4_K", SQ_GGML_Q4_K_NBYTES, SQ_GGML_K_LEN, &sq_ggml_as_q4_k, NULL},
+    [SQ_Q5_K] = {"Q5_K", SQ_GGML_Q5_K_NBYTES, SQ_GGML_K_LEN, &sq_ggml_as_q5_k, NULL},
+    [SQ_Q6_K] = {"Q6_K", SQ_GGML_Q6_K_NBYTES, SQ_GGML_K_LEN, &sq_ggml_as_q6_k, NULL},
+    [SQ_Q2_K] = {"Q2_K", SQ_GGML_Q2_K_NBYTES, SQ_GGML_K_LEN, &sq_ggml_as_q2_k, NULL},
+    [SQ_Q3_K] = {"Q3_K", SQ_GGML_Q3_K_NBYTES, SQ_GGML_K_LEN, &sq_ggml_as_q3_k, NULL},
+    [SQ_TQ1_0] = {"TQ1_0", SQ_GGML_TQ1_0_NBYTES, SQ_GGML_K_LEN, NULL, sq_ggml_tq1_0},
+    [SQ_TQ2_0] = {"TQ2_0", SQ_GGML_TQ2_0_NBYTES, SQ_GGML_K_LEN, NULL, sq_ggml_tq2_0},
+    [SQ_IQ4_NL] = {"IQ4_NL", SQ_GGML_IQ4_NL_NBYTES, SQ_GGML_LEN, NULL, sq_ggml_iq4_nl},
+    [SQ_IQ4_XS] = {"IQ4_XS", SQ_GGML_IQ4_XS_NBYTES, SQ_GGML_K_LEN, NULL, sq_ggml_iq4_xs},
+    [SQ_MXFP4] = {"MXFP4", SQ_GGML_MXFP4_NBYTES, SQ_GGML_LEN, NULL, sq_ggml_mxfp4},
+    [SQ_NVFP4] = {"NVFP4", SQ_GGML_NVFP4_NBYTES, SQ_GGML_NVFP4_LEN, NULL, sq_ggml_nvfp4},
 };
 
 const char *sq_dtype_name(enum sq_dtype dtype)
@@ -56,6 +57,11 @@ size_t sq_dtype_nbytes(enum sq_dtype dtype)
 size_t sq_dtype_block_length(enum sq_dtype dtype)
 {
     return dtype < SQ_DTYPE_END ? dtype_table[dtype].length : 1;
+}
+
+const struct sq_ggml_type *sq_dtype_integers(enum sq_dtype dtype)
+{
+    return dtype < SQ_DTYPE_END ? dtype_table[dtype].integers : NULL;
 }
 
 bool sq_dtype_is_float(enum sq_dtype dtype)
@@ -140,13 +146,16 @@ static void widen_bf16(const uint8_t *data, size_t n, float *out)
 static void widen(const struct sq_tensor *t, float *out)
 {
     const size_t length = sq_dtype_block_length(t->dtype), nbytes = sq_dtype_nbytes(t->dtype);
+    const struct sq_ggml_type *const integers = sq_dtype_integers(t->dtype);
     if (t->dtype == SQ_BF16) {
         widen_bf16(t->data, t->n_elements, out);
         return;
     }
     for (size_t i = 0; i < t->n_elements / length; i++) {
         const uint8_t *at = t->data + nbytes * i;
-        if (length > 1)
+        if (integers)
+            sq_ggml_values(integers, at, out + length * i);
+        else if (length > 1)
             dtype_table[t->dtype].decode(at, out + length * i);
         else if (t->dtype == SQ_F32)
             out[i] = load_f32(at);

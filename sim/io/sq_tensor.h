@@ -9,6 +9,8 @@
 
 #include "models/sq_status.h"
 
+struct sq_ggml_type;
+
 enum sq_dtype {
     SQ_F32,
     SQ_F16,
@@ -44,6 +46,8 @@ const char *sq_dtype_name(enum sq_dtype dtype);    // "F32", ...
 size_t sq_dtype_nbytes(enum sq_dtype dtype);       // of an element, or of a block of them
 size_t sq_dtype_block_length(enum sq_dtype dtype); // 1, 32, 64 or 256 elements
 bool sq_dtype_is_float(enum sq_dtype dtype);       // has values that sq_tensor_read_f32 gives
+// How its blocks hold integers (models/number/sq_ggml.h); NULL: they hold none.
+const struct sq_ggml_type *sq_dtype_integers(enum sq_dtype dtype);
 
 #define SQ_TENSOR_MAX_DIMS 8u
 

@@ -131,49 +131,55 @@ enum sq_status sq_foreign_recipe(const struct sq_foreign_layer *l, struct sq_rec
     return SQ_OK;
 }
 
-// What blocks of GGUF have beside their codes.
-static void take_blocks(const struct sq_foreign_layer *l, const struct sq_adopted *a, float *scale,
-                        uint16_t *zero, uint8_t *sub, uint8_t *least)
+// Arrays of a layer in memory of the caller, as struct sq_adopted has them.
+struct arrays {
+    uint8_t *code, *scale_code, *sub[2];
+    float *scale;
+    uint16_t *zero;
+};
+
+// Block i of integers in a GGUF file.
+static void take_block(const struct sq_foreign_layer *l, const struct sq_adopted *a, size_t i,
+                       const struct arrays *to)
 {
     const size_t groups = a->k / a->group, subs = a->sub_group ? a->group / a->sub_group : 0;
-    for (size_t i = 0; l->ggml && i < a->n * groups; i++) {
-        struct sq_ggml_block b;
-        sq_foreign_block(l, i / groups, i % groups, &b);
-        scale[i] = sq_f16_to_f32(b.d);
-        zero[i] = l->ggml->has_min ? b.m : 0;
-        for (size_t s = 0; s < subs; s++) {
-            sub[i * subs + s] = (uint8_t)(b.scale[s] - l->ggml->scale_middle);
-            least[i * subs + s] = l->ggml->has_min ? b.min[s] : 0;
-        }
+    const int middle = a->grid == SQ_ADOPTED_INT ? 1 << (l->bits - 1) : 0;
+    struct sq_ggml_block b;
+    sq_foreign_block(l, i / groups, i % groups, &b);
+    for (size_t j = 0; j < a->group; j++)
+        to->code[i * a->group + j] = (uint8_t)(b.code[j] - middle);
+    to->scale[i] = sq_f16_to_f32(b.d);
+    to->zero[i] = l->ggml->has_min ? b.m : 0;
+    for (size_t s = 0; s < subs; s++) {
+        to->sub[0][i * subs + s] = (uint8_t)(b.scale[s] - l->ggml->scale_middle);
+        to->sub[1][i * subs + s] = l->ggml->has_min ? b.min[s] : 0;
     }
 }
 
-// Codes and scales of all rows, in memory of the caller.
-static void take(const struct sq_foreign_layer *l, const struct sq_adopted *a, uint8_t *code,
-                 float *scale, uint8_t *scale_code, uint16_t *zero)
+// A row of any other file.
+static void take_row(const struct sq_foreign_layer *l, const struct sq_adopted *a, size_t row,
+                     const struct arrays *to)
 {
     const size_t groups = a->k / a->group;
     const unsigned middle = 1u << (l->bits - 1);
-    const bool is_unsigned = a->grid != SQ_ADOPTED_BUILT_IN && a->grid != SQ_ADOPTED_INT;
-    for (size_t row = 0; row < l->n; row++) {
-        sq_foreign_codes(l, row, code + row * l->k);
-        for (size_t j = 0; is_unsigned && j < l->k; j++)
-            code[row * l->k + j] = (uint8_t)(code[row * l->k + j] + middle);
-        for (size_t g = 0; !l->ggml && g < groups; g++) {
-            const size_t of = g * a->group / l->group, at = row * groups + g;
-            const size_t place = sq_foreign_scale_place(l, row, of);
-            const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
-            int exponent;
-            if (a->grid == SQ_ADOPTED_ZERO)
-                zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
-            if (a->scale_type == SQ_ADOPTED_BINARY32)
-                scale[at] = sq_foreign_scale(l, row, of);
-            else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
-                scale_code[at] = sq_foreign_scale_byte(l, row, of);
-            else // a power of two
-                scale_code[at] = (uint8_t)(frexpf(sq_foreign_number(l->scale, place), &exponent),
-                                           exponent + 126);
-        }
+    uint8_t *const code = to->code + row * l->k;
+    sq_foreign_codes(l, row, code);
+    for (size_t j = 0; a->grid == SQ_ADOPTED_ZERO && j < l->k; j++)
+        code[j] = (uint8_t)(code[j] + middle);
+    for (size_t g = 0; g < groups; g++) {
+        const size_t of = g * a->group / l->group, at = row * groups + g;
+        const size_t place = sq_foreign_scale_place(l, row, of);
+        const enum sq_dtype dtype = l->scale ? l->scale->dtype : SQ_U8; // in blocks of GGUF
+        int exponent;
+        if (a->grid == SQ_ADOPTED_ZERO)
+            to->zero[at] = (uint8_t)(sq_foreign_zero(l, row, of) + (l->is_signed ? middle : 0));
+        if (a->scale_type == SQ_ADOPTED_BINARY32)
+            to->scale[at] = sq_foreign_scale(l, row, of);
+        else if (dtype == SQ_U8 || dtype == SQ_F8_E8M0 || dtype == SQ_F8_E4M3)
+            to->scale_code[at] = sq_foreign_scale_byte(l, row, of);
+        else // a power of two
+            to->scale_code[at] =
+                (uint8_t)(frexpf(sq_foreign_number(l->scale, place), &exponent), exponent + 126);
     }
 }
 
@@ -186,10 +192,13 @@ static enum sq_status adopted(const struct sq_foreign_layer *l, struct sq_adopte
     SQ_FREED uint8_t *sub = malloc(n * subs + 1), *least = malloc(n * subs + 1);
     SQ_FREED uint16_t *zero = malloc(n * sizeof *zero);
     SQ_FREED float *scale = malloc(n * sizeof *scale);
+    const struct arrays to = {code, scale_code, {sub, least}, scale, zero};
     SQ_NEED(code && scale && scale_code && zero && sub && least, err, "a layer of %zu x %zu", a->n,
             a->k);
-    take(l, a, code, scale, scale_code, zero);
-    take_blocks(l, a, scale, zero, sub, least);
+    for (size_t i = 0; l->ggml && i < n; i++)
+        take_block(l, a, i, &to);
+    for (size_t row = 0; !l->ggml && row < a->n; row++)
+        take_row(l, a, row, &to);
     a->code = code;
     a->scale = scale;
     a->scale_code = scale_code;

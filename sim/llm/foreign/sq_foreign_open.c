@@ -654,25 +654,20 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
                                       struct sq_foreign_layer *l, bool *is_there,
                                       struct sq_error *err)
 {
-    static const struct {
-        const char *what; // NULL: blocks of that type are values
-        const struct sq_ggml_type *integers;
-    } type[SQ_DTYPE_END] = {
-        [SQ_Q4_0] = {"GGUF Q4_0", &sq_ggml_as_q4_0}, [SQ_Q4_1] = {"GGUF Q4_1", &sq_ggml_as_q4_1},
-        [SQ_Q5_0] = {"GGUF Q5_0", &sq_ggml_as_q5_0}, [SQ_Q5_1] = {"GGUF Q5_1", &sq_ggml_as_q5_1},
-        [SQ_Q4_K] = {"GGUF Q4_K", &sq_ggml_as_q4_k}, [SQ_Q5_K] = {"GGUF Q5_K", &sq_ggml_as_q5_k},
-        [SQ_Q6_K] = {"GGUF Q6_K", &sq_ggml_as_q6_k}, [SQ_Q2_K] = {"GGUF Q2_K", &sq_ggml_as_q2_k},
-        [SQ_Q3_K] = {"GGUF Q3_K", &sq_ggml_as_q3_k}, [SQ_Q8_0] = {"GGUF Q8_0", &sq_ggml_as_q8_0},
-        [SQ_MXFP4] = {"GGUF MXFP4", NULL},           [SQ_NVFP4] = {"GGUF NVFP4", NULL},
-    };
-    const struct sq_ggml_type *const integers = type[t->dtype].integers;
+    static const char *const name[SQ_DTYPE_END] = {
+        [SQ_Q4_0] = "GGUF Q4_0", [SQ_Q4_1] = "GGUF Q4_1",   [SQ_Q5_0] = "GGUF Q5_0",
+        [SQ_Q5_1] = "GGUF Q5_1", [SQ_Q4_K] = "GGUF Q4_K",   [SQ_Q5_K] = "GGUF Q5_K",
+        [SQ_Q6_K] = "GGUF Q6_K", [SQ_Q2_K] = "GGUF Q2_K",   [SQ_Q3_K] = "GGUF Q3_K",
+        [SQ_Q8_0] = "GGUF Q8_0", [SQ_MXFP4] = "GGUF MXFP4", [SQ_NVFP4] = "GGUF NVFP4",
+    }; // blocks of the others are values
+    const struct sq_ggml_type *const integers = sq_dtype_integers(t->dtype);
     struct opening o = {.l = l, .err = err};
     const bool is_nvfp4 = t->dtype == SQ_NVFP4;
-    *is_there = t->n_dims == 2 && type[t->dtype].what;
+    *is_there = t->n_dims == 2 && name[t->dtype];
     *l = (struct sq_foreign_layer){.global = 1};
     if (!*is_there)
         return SQ_OK;
-    *l = (struct sq_foreign_layer){.what = type[t->dtype].what,
+    *l = (struct sq_foreign_layer){.what = name[t->dtype],
                                    .n = (size_t)t->dim[0],
                                    .k = (size_t)t->dim[1],
                                    .layout = SQ_FOREIGN_GGML,
@@ -680,7 +675,6 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
                                    .code = integers ? SQ_FOREIGN_INTEGER : SQ_FOREIGN_ELEMENT,
                                    .element = SQ_ELEMENT_E2M1,
                                    .bits = integers ? integers->bits : 4,
-                                   .data = t->data,
                                    .scale_rows = 1,
                                    .group = is_nvfp4 ? 16 : sq_dtype_block_length(t->dtype),
                                    .n_interleaved_heads = n_interleaved_heads,
@@ -689,7 +683,7 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
                                    .act = act ? SQ_ADOPTED_ACT_LIKE : SQ_ADOPTED_ACT_NONE,
                                    .used = {t, global ? global : act, global ? act : NULL}};
     if (!is_nvfp4 && (global || act))
-        return wrong(global ? global : act, err, "none beside %s", type[t->dtype].what);
+        return wrong(global ? global : act, err, "none beside %s", l->what);
     if (global)
         SQ_TRY(one_number(&o, global, &l->global));
     return act ? one_number(&o, act, &l->act_global) : SQ_OK;
