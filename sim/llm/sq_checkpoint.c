@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the files of a model, checks its tensors, and reads them in binary32 (sq_checkpoint.h).
 #include "sim/llm/sq_checkpoint.h"
-#include "sim/format/file/sq_mask_file.h"
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,8 @@
 #include "sim/io/sq_json.h"
 #include "sim/llm/foreign/sq_as_stored.h"
 #include "sim/llm/sq_gguf_model.h"
+#include "sim/llm/sq_shards.h"
 
-#define INDEX_MAX_NBYTES (64u << 20)
-#define MAX_SHARDS 4096u
 #define CONFIG_MAX_NBYTES (16u << 20)
 
 static int by_name(const void *a, const void *b)
@@ -47,37 +46,32 @@ static const char *block_part(const char *name, unsigned *block)
     return digit + n;
 }
 
+// Whether layer i of a block has a bias: q, k and v.
+static bool has_bias(const struct sq_model_config *c, size_t i)
+{
+    return c->has_qkv_bias && i < 3;
+}
+
 // Whether the forward pass reads a tensor, or may leave it out: the frequencies of the rotary
 // embedding, which older files hold, follow from the config.
 static bool has_place(const struct sq_model_config *c, bool is_gguf, const char *name)
 {
     static const char *const top[] = {"model.embed_tokens.weight", "model.norm.weight",
                                       "lm_head.weight", "model.rotary_emb.inv_freq", NULL};
-    static const char *const part[] = {"self_attn.q_proj.weight",
-                                       "self_attn.k_proj.weight",
-                                       "self_attn.v_proj.weight",
-                                       "self_attn.o_proj.weight",
-                                       "mlp.gate_proj.weight",
-                                       "mlp.up_proj.weight",
-                                       "mlp.down_proj.weight",
-                                       "input_layernorm.weight",
-                                       "post_attention_layernorm.weight",
-                                       "self_attn.rotary_emb.inv_freq",
-                                       NULL};
-    static const char *const bias[] = {"self_attn.q_proj.bias", "self_attn.k_proj.bias",
-                                       "self_attn.v_proj.bias", NULL};
-    static const char *const of_head[] = {"self_attn.q_norm.weight", "self_attn.k_norm.weight",
-                                          NULL};
-    static const char *const post[] = {"pre_feedforward_layernorm.weight",
-                                       "post_feedforward_layernorm.weight", NULL};
     unsigned block;
-    const char *rest = block_part(name, &block);
+    const char *const rest = block_part(name, &block);
     if (!rest)
         return is_one_of(name, top) || (is_gguf && strcmp(name, "rope_freqs.weight") == 0);
-    return block < c->n_layers &&
-           (is_one_of(rest, part) || (c->has_qkv_bias && is_one_of(rest, bias)) ||
-            (c->has_qk_norm && is_one_of(rest, of_head)) ||
-            (c->has_post_norm && is_one_of(rest, post)));
+    if (block >= c->n_layers)
+        return false;
+    for (size_t i = 0; i < SQ_BLOCK_TENSORS; i++) {
+        const struct sq_block_tensor *const t = &sq_block_tensor[i];
+        const size_t n = strlen(t->name);
+        if (strncmp(rest, t->name, n) == 0 && rest[n] == '.')
+            return (strcmp(rest + n, ".weight") == 0 && sq_model_has(c, t)) ||
+                   (strcmp(rest + n, ".bias") == 0 && has_bias(c, i));
+    }
+    return strcmp(rest, "self_attn.rotary_emb.inv_freq") == 0;
 }
 
 // Refuses (SQ_ERR_UNSUPPORTED) the name of a tensor that the forward pass would leave out. The frequencies
@@ -141,131 +135,15 @@ const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const
                : t;
 }
 
-// DIR/NAME in memory the caller frees, NULL without memory.
-static char *join(const char *dir, const char *name)
+// A text in memory the caller frees, NULL without memory.
+__attribute__((format(printf, 1, 2))) static char *text_of(const char *form, ...)
 {
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(n);
-    if (path)
-        snprintf(path, n, "%s/%s", dir, name);
-    return path;
-}
-
-// ---- shards ---------------------------------------------------------------------------------
-
-// Files that sqsim or a kernel wrote hold two-dimensional floats too: scales, values. They are no
-// weights, and what they are stands in their metadata.
-static enum sq_status check_kind(const struct sq_safetensors *st, const char *path,
-                                 struct sq_error *err)
-{
-    const char *system = sq_safetensors_metadata(st, "system");
-    const char *producer = sq_safetensors_metadata(st, "producer");
-    const struct sq_tensor *ids = sq_safetensors_find(st, "ids");
-    const bool is_trace = producer && strcmp(producer, "golden") != 0;
-    if (!system && !(ids && sq_safetensors_find(st, "offsets") && st->n_tensors == 2))
-        return SQ_OK;
-    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                   "'%s' holds %s%.20s, which %s takes; need unquantized weights",
-                   sq_path_tail(path),
-                   !system                               ? "tokens"
-                   : is_trace                            ? "a kernel trace of "
-                   : strcmp(system, SQ_MASK_SYSTEM) == 0 ? "channel masks of "
-                                                         : "weights encoded as ",
-                   system ? system : "",
-                   !system    ? "--tokens"
-                   : is_trace ? "cosim"
-                              : "inspect");
-}
-
-static enum sq_status open_single(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
-{
-    ck->shard = calloc(1, sizeof *ck->shard);
-    SQ_NEED(ck->shard, err, "a checkpoint");
-    SQ_TRY(sq_safetensors_open(&ck->shard[0], path, err));
-    ck->n_shards = 1;
-    return check_kind(&ck->shard[0], path, err);
-}
-
-// A name that stays inside the model directory.
-static bool is_plain_file_name(const char *name)
-{
-    size_t n = strlen(name);
-    if (n == 0 || n > 200 || name[0] == '.')
-        return false;
-    for (const char *c = name; *c; c++)
-        if (*c == '/' || (unsigned char)*c < 0x20 || *c == 0x7f)
-            return false;
-    return true;
-}
-
-// Every tensor of shard s must be mapped to it, and as many must be mapped as it holds.
-static enum sq_status check_shard(const struct sq_safetensors *st, const char *name,
-                                  const json_t *weight_map, size_t n_mapped, struct sq_error *err)
-{
-    for (size_t i = 0; i < st->n_tensors; i++) {
-        const char *where = json_string_value(json_object_get(weight_map, st->tensor[i].name));
-        SQ_FAIL_IF(!where || strcmp(where, name) != 0, err, SQ_ERR_DAMAGED,
-                   "shard %.60s holds tensor '%.60s', the index says %.60s", name,
-                   st->tensor[i].name, where ? where : "nothing about it");
-    }
-    SQ_FAIL_IF(st->n_tensors != n_mapped, err, SQ_ERR_DAMAGED,
-               "shard %.80s holds %zu tensors, the index lists %zu", name, st->n_tensors, n_mapped);
-    return SQ_OK;
-}
-
-// Shard file name -> number of tensors mapped to it, in order of first appearance.
-static enum sq_status count_shards(const json_t *weight_map, json_t *count, struct sq_error *err)
-{
-    const char *tensor;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)weight_map, tensor, value)
-    {
-        const char *name = json_string_value(value);
-        SQ_FAIL_IF(!name || !is_plain_file_name(name), err, SQ_ERR_DAMAGED,
-                   "weight_map of the index: an entry is no plain file name");
-        json_int_t n = json_integer_value(json_object_get(count, name));
-        if (json_object_set_new(count, name, json_integer(n + 1)) != 0)
-            return SQ_NO_MEMORY(err, "a checkpoint");
-    }
-    SQ_FAIL_IF(json_object_size(count) < 1 || json_object_size(count) > MAX_SHARDS, err,
-               SQ_ERR_RANGE, "the index lists %zu shards, need 1..%u", json_object_size(count),
-               MAX_SHARDS);
-    return SQ_OK;
-}
-
-static enum sq_status open_shards(struct sq_checkpoint *ck, const char *dir,
-                                  const json_t *weight_map, const json_t *count,
-                                  struct sq_error *err)
-{
-    ck->shard = calloc(json_object_size(count), sizeof *ck->shard);
-    SQ_NEED(ck->shard, err, "a checkpoint");
-    const char *name;
-    json_t *n_mapped;
-    json_object_foreach((json_t *)(uintptr_t)count, name, n_mapped)
-    {
-        SQ_FREED char *path = join(dir, name);
-        struct sq_safetensors *st = &ck->shard[ck->n_shards];
-        SQ_NEED(path, err, "a checkpoint");
-        SQ_TRY(sq_safetensors_open(st, path, err));
-        ck->n_shards++;
-        SQ_TRY(check_kind(st, path, err));
-        SQ_TRY(check_shard(st, name, weight_map, (size_t)json_integer_value(n_mapped), err));
-    }
-    return SQ_OK;
-}
-
-static enum sq_status open_index(struct sq_checkpoint *ck, const char *dir, const char *index,
-                                 struct sq_error *err)
-{
-    json_auto_t *root = NULL;
-    SQ_TRY(sq_json_load(index, INDEX_MAX_NBYTES, &root, err));
-    const json_t *weight_map = json_object_get(root, "weight_map");
-    json_auto_t *count = json_object();
-    SQ_TRY(json_is_object(weight_map)
-               ? count_shards(weight_map, count, err)
-               : SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: weight_map is missing or no object",
-                         sq_path_tail(index)));
-    return open_shards(ck, dir, weight_map, count, err);
+    va_list list;
+    char *text;
+    va_start(list, form);
+    const int n = vasprintf(&text, form, list);
+    va_end(list);
+    return n < 0 ? NULL : text;
 }
 
 // ---- layers ---------------------------------------------------------------------------------
@@ -288,23 +166,12 @@ static enum sq_status need(const struct sq_checkpoint *ck, const char *name, siz
     return SQ_OK;
 }
 
-// The layer as another program quantized it; *is_foreign: it has.
-static enum sq_status add_foreign(struct sq_checkpoint *ck, struct sq_layer *l, bool *is_foreign,
+// The layer as it is quantized in a GGUF file.
+static enum sq_status open_blocks(const struct sq_checkpoint *ck, const struct sq_layer *l,
+                                  struct sq_foreign_layer *f, bool *is_foreign,
                                   struct sq_error *err)
 {
-    struct sq_foreign_layer *f = &ck->foreign_layer[ck->n_layers];
-    SQ_TRY(sq_foreign_open(&ck->foreign, l->name, l->n, l->k, f, is_foreign, err));
-    l->foreign = *is_foreign ? f : NULL;
-    l->weight = *is_foreign ? f->used[0] : NULL;
-    return SQ_OK;
-}
-
-// The same in a GGUF file.
-static enum sq_status add_blocks(struct sq_checkpoint *ck, struct sq_layer *l, bool *is_foreign,
-                                 struct sq_error *err)
-{
     static const char *const part[] = {".weight", ".scale", ".input_scale"};
-    struct sq_foreign_layer *f = &ck->foreign_layer[ck->n_layers];
     const struct sq_tensor *t[3];
     char full[96];
     for (size_t i = 0; i < 3; i++) {
@@ -312,11 +179,20 @@ static enum sq_status add_blocks(struct sq_checkpoint *ck, struct sq_layer *l, b
         t[i] = sq_checkpoint_find(ck, full);
     }
     *is_foreign = t[0] && t[0]->n_dims == 2 && t[0]->dim[0] == l->n && t[0]->dim[1] == l->k;
-    if (*is_foreign)
-        SQ_TRY(
-            sq_foreign_open_blocks(t[0], t[1], t[2], l->n_interleaved_heads, f, is_foreign, err));
+    return *is_foreign ? sq_foreign_open_blocks(t[0], t[1], t[2], l->n_interleaved_heads, f,
+                                                is_foreign, err)
+                       : SQ_OK;
+}
+
+// The layer as another program quantized it; *is_foreign: it has.
+static enum sq_status add_foreign(struct sq_checkpoint *ck, struct sq_layer *l, bool *is_foreign,
+                                  struct sq_error *err)
+{
+    struct sq_foreign_layer *f = &ck->foreign_layer[ck->n_layers];
+    SQ_TRY(ck->n_shards ? sq_foreign_open(&ck->foreign, l->name, l->n, l->k, f, is_foreign, err)
+                        : open_blocks(ck, l, f, is_foreign, err));
     l->foreign = *is_foreign ? f : NULL;
-    l->weight = *is_foreign ? t[0] : NULL;
+    l->weight = *is_foreign ? f->used[0] : NULL;
     return SQ_OK;
 }
 
@@ -331,42 +207,29 @@ static bool is_zero_bias(const struct sq_layer *l, const struct sq_tensor *t)
     return is_zero;
 }
 
-enum { LAYER_NAME_MAX = 64 }; // "model.layers.1023.self_attn.q_proj.weight" and a terminator
+enum { TENSOR_NAME_MAX = 64 }; // "model.layers.1023.self_attn.q_proj.weight" and a terminator
 
 static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct sq_error *err)
 {
     const struct sq_model_config *c = &ck->config;
-    const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
-    const struct {
-        const char *part;
-        size_t n, k, n_rotated; // heads
-    } linear[] = {
-        {"self_attn.q_proj", q, c->hidden_size, c->n_heads},
-        {"self_attn.k_proj", kv, c->hidden_size, c->n_kv_heads},
-        {"self_attn.v_proj", kv, c->hidden_size, 0},
-        {"self_attn.o_proj", c->hidden_size, q, 0},
-        {"mlp.gate_proj", c->intermediate_size, c->hidden_size, 0},
-        {"mlp.up_proj", c->intermediate_size, c->hidden_size, 0},
-        {"mlp.down_proj", c->hidden_size, c->intermediate_size, 0},
-    };
+    const size_t heads[SQ_BLOCK_LINEAR] = {c->n_heads, c->n_kv_heads}; // that are rotated
     const bool is_interleaved = ck->tensor && sq_gguf_model_is_interleaved(&ck->gguf);
-    char full[LAYER_NAME_MAX];
-    for (size_t i = 0; i < 7; i++) {
+    char full[TENSOR_NAME_MAX];
+    for (size_t i = 0; i < SQ_BLOCK_LINEAR; i++) {
+        const struct sq_block_tensor *const t = &sq_block_tensor[i];
         struct sq_layer *l = &ck->layer[ck->n_layers];
-        char *name = ck->names + ck->n_layers * LAYER_NAME_MAX;
-        snprintf(name, LAYER_NAME_MAX, "model.layers.%u.%s", (unsigned)block, linear[i].part);
+        const char *const name = text_of("model.layers.%zu.%s", block, t->name);
+        SQ_NEED(name, err, "a checkpoint");
         *l = (struct sq_layer){.name = name,
-                               .n = linear[i].n,
-                               .k = linear[i].k,
-                               .n_interleaved_heads = is_interleaved ? linear[i].n_rotated : 0};
+                               .n = sq_model_size(c, t->n),
+                               .k = sq_model_size(c, t->k),
+                               .n_interleaved_heads = is_interleaved ? heads[i] : 0};
         snprintf(full, sizeof full, "%.50s.bias", name);
-        const bool has_bias = c->has_qkv_bias && i < 3;
         bool is_foreign = false;
-        SQ_TRY(ck->n_shards ? add_foreign(ck, l, &is_foreign, err)
-                            : add_blocks(ck, l, &is_foreign, err));
-        if (has_bias)
+        SQ_TRY(add_foreign(ck, l, &is_foreign, err));
+        if (has_bias(c, i))
             SQ_TRY(need(ck, full, l->n, 0, &l->bias, err));
-        const struct sq_tensor *bias = has_bias ? NULL : sq_checkpoint_find(ck, full);
+        const struct sq_tensor *bias = has_bias(c, i) ? NULL : sq_checkpoint_find(ck, full);
         SQ_FAIL_IF(bias && !is_zero_bias(l, bias), err, SQ_ERR_UNSUPPORTED,
                    "tensor '%s': biases are not supported, but of q, k and v of Qwen2", full);
         snprintf(full, sizeof full, "%.50s.weight", name);
@@ -374,22 +237,11 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
             SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
         ck->n_layers++;
     }
-    const struct {
-        const char *part;
-        bool has;
-        size_t n;
-    } norm[] = {
-        {"input_layernorm", true, c->hidden_size},
-        {"post_attention_layernorm", true, c->hidden_size},
-        {"self_attn.q_norm", c->has_qk_norm, c->head_dim},
-        {"self_attn.k_norm", c->has_qk_norm, c->head_dim},
-        {"pre_feedforward_layernorm", c->has_post_norm, c->hidden_size},
-        {"post_feedforward_layernorm", c->has_post_norm, c->hidden_size},
-    };
-    for (size_t i = 0; i < sizeof norm / sizeof norm[0]; i++) {
-        snprintf(full, sizeof full, "model.layers.%u.%s.weight", (unsigned)block, norm[i].part);
-        if (norm[i].has)
-            SQ_TRY(need(ck, full, norm[i].n, 0, NULL, err));
+    for (size_t i = SQ_BLOCK_LINEAR; i < SQ_BLOCK_TENSORS; i++) {
+        const struct sq_block_tensor *const t = &sq_block_tensor[i];
+        snprintf(full, sizeof full, "model.layers.%zu.%s.weight", block, t->name);
+        if (sq_model_has(c, t))
+            SQ_TRY(need(ck, full, sq_model_size(c, t->n), 0, NULL, err));
     }
     return SQ_OK;
 }
@@ -455,21 +307,21 @@ static enum sq_status check_names(struct sq_checkpoint *ck, struct sq_error *err
     return SQ_OK;
 }
 
-static void link_foreign(struct sq_checkpoint *ck)
+// Memory for n layers; the first one without a name ends the list.
+static enum sq_status layers_alloc(struct sq_checkpoint *ck, size_t n, struct sq_error *err)
 {
     ck->foreign = (struct sq_foreign){ck->shard, ck->n_shards, ck->quantization, &ck->notes,
                                       &ck->expressions};
+    ck->layer = calloc(n + 1, sizeof *ck->layer);
+    ck->foreign_layer = calloc(n, sizeof *ck->foreign_layer);
+    return SQ_HAVE(ck->layer && ck->foreign_layer, err, "a checkpoint");
 }
 
 static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
 {
     const struct sq_tensor *embed = NULL;
     const struct sq_model_config *c = &ck->config;
-    ck->layer = calloc(c->n_layers * 7, sizeof *ck->layer);
-    ck->names = calloc(c->n_layers * 7, LAYER_NAME_MAX);
-    ck->foreign_layer = calloc(c->n_layers * 7, sizeof *ck->foreign_layer);
-    SQ_NEED(ck->layer && ck->names && ck->foreign_layer, err, "a checkpoint");
-    link_foreign(ck);
+    SQ_TRY(layers_alloc(ck, c->n_layers * SQ_BLOCK_LINEAR, err));
     SQ_TRY(need(ck, embedding, c->vocab_size, c->hidden_size, &embed, err));
     SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
     SQ_TRY(c->tie_word_embeddings ? check_tied(ck, embed, err)
@@ -479,61 +331,52 @@ static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
     return check_names(ck, err);
 }
 
-// The name of a layer of which the tensor holds the codes, in out, which holds strlen(name) + 1 bytes.
-static bool stem_of(const char *name, char *out)
+// Bytes of the name of a layer of which the tensor holds the codes; 0: it holds none.
+static size_t stem_of(const char *name)
 {
     static const char *const part[] = {".weight_packed", ".qweight", "_blocks", ".weight", NULL};
+    const size_t n = strlen(name);
     for (size_t i = 0; part[i]; i++) {
-        const size_t n = strlen(name), tail = strlen(part[i]);
-        if (n > tail && strcmp(name + n - tail, part[i]) == 0) {
-            memcpy(out, name, n - tail);
-            out[n - tail] = '\0';
-            return true;
-        }
+        const size_t tail = strlen(part[i]);
+        if (n > tail && strcmp(name + n - tail, part[i]) == 0)
+            return n - tail;
     }
-    strcpy(out, name);
-    return false;
+    return 0;
 }
 
-// Where the next layer of a bag goes.
-struct bag {
-    struct sq_checkpoint *ck;
-    char *name, *end;
-    size_t room; // layers
-};
-
-// The layers of which tensor t holds the codes; none where it is no tensor of quantized weights.
-static enum sq_status add_quantized(struct bag *b, const struct sq_tensor *t, struct sq_error *err)
+// The layers of which tensor t holds the codes, `room` of all tensors at the most; none where it is no tensor of quantized
+// weights.
+static enum sq_status add_quantized(struct sq_checkpoint *ck, const struct sq_tensor *t,
+                                    size_t room, struct sq_error *err)
 {
-    struct sq_checkpoint *ck = b->ck;
     struct sq_foreign_size size;
-    SQ_FREED char *stem = malloc(strlen(t->name) + 1);
+    const size_t n = stem_of(t->name);
+    SQ_FREED char *stem = strndup(t->name, n);
     SQ_NEED(stem, err, "a checkpoint");
-    const bool is_codes = stem_of(t->name, stem) && !sq_dtype_is_float(t->dtype) &&
-                          sq_foreign_size(&ck->foreign, stem, &size);
+    const bool is_codes =
+        n > 0 && !sq_dtype_is_float(t->dtype) && sq_foreign_size(&ck->foreign, stem, &size);
     for (size_t e = 0; is_codes && e < size.n_layers; e++) {
-        const size_t room = (size_t)(b->end - b->name);
         bool is_foreign;
-        SQ_FAIL_IF(ck->n_layers == b->room, err, SQ_ERR_RANGE, "more than %zu quantized layers",
-                   b->room);
-        const int n = size.n_layers > 1 ? snprintf(b->name, room, "%s.%zu", stem, e)
-                                        : snprintf(b->name, room, "%s", stem);
-        SQ_NEED(n >= 0 && (size_t)n < room, err, "a checkpoint");
+        SQ_FAIL_IF(ck->n_layers == room, err, SQ_ERR_RANGE, "more than %zu quantized layers", room);
+        char *const name = size.n_layers > 1 ? text_of("%s.%zu", stem, e) : text_of("%s", stem);
+        SQ_NEED(name, err, "a checkpoint");
         struct sq_layer *l = &ck->layer[ck->n_layers];
-        *l = (struct sq_layer){.name = b->name, .n = size.n, .k = size.k};
+        *l = (struct sq_layer){.name = name, .n = size.n, .k = size.k};
         SQ_TRY(add_foreign(ck, l, &is_foreign, err));
         if (is_foreign) {
             ck->n_layers++;
-            b->name += n + 1;
+        } else {
+            free(name);
+            l->name = NULL;
         }
     }
     return SQ_OK;
 }
 
 // A plain 2-D tensor of floats that is not empty.
-static enum sq_status add_plain(struct bag *b, const struct sq_tensor *t, struct sq_error *err)
+static enum sq_status add_plain(struct sq_checkpoint *ck, const struct sq_tensor *t, size_t room,
+                                struct sq_error *err)
 {
-    struct sq_checkpoint *ck = b->ck;
     if (is_of_foreign(ck, t))
         return SQ_OK;
     if (is_beside_weights(t->name))
@@ -544,13 +387,13 @@ static enum sq_status add_plain(struct bag *b, const struct sq_tensor *t, struct
             t->name);
     if (t->n_dims != 2 || t->n_elements == 0 || !sq_dtype_is_float(t->dtype))
         return SQ_OK;
-    size_t n = strlen(t->name);
-    if (n > 7 && strcmp(t->name + n - 7, ".weight") == 0)
-        n -= 7;
-    memcpy(b->name, t->name, n);
+    SQ_FAIL_IF(ck->n_layers == room, err, SQ_ERR_RANGE, "more than %zu layers", room);
+    const size_t n = strlen(t->name);
+    const bool is_weight = n > 7 && strcmp(t->name + n - 7, ".weight") == 0;
+    char *const name = strndup(t->name, is_weight ? n - 7 : n);
+    SQ_NEED(name, err, "a checkpoint");
     ck->layer[ck->n_layers++] = (struct sq_layer){
-        .name = b->name, .n = (size_t)t->dim[0], .k = (size_t)t->dim[1], .weight = t};
-    b->name += n + 1;
+        .name = name, .n = (size_t)t->dim[0], .k = (size_t)t->dim[1], .weight = t};
     return SQ_OK;
 }
 
@@ -560,45 +403,24 @@ enum { EXPERTS_MAX = 1024 };
 // Every layer that is quantized, then every 2-D float tensor.
 static enum sq_status open_bag(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
 {
-    SQ_TRY(open_single(ck, path, err));
+    SQ_TRY(sq_shards_open_one(path, &ck->shard, &ck->n_shards, err));
     const struct sq_safetensors *st = &ck->shard[0];
-    size_t names_nbytes = 1, n_layers = st->n_tensors + 1;
-    link_foreign(ck);
+    size_t room = st->n_tensors + 1;
     for (size_t i = 0; i < st->n_tensors; i++) {
         const struct sq_tensor *t = &st->tensor[i];
-        const bool is_experts = t->n_dims == 4 && t->dim[0] <= EXPERTS_MAX;
-        const size_t n = is_experts ? (size_t)t->dim[0] : 1;
-        names_nbytes += n * (strlen(t->name) + 8);
-        n_layers += n;
+        room += t->n_dims == 4 && t->dim[0] <= EXPERTS_MAX ? (size_t)t->dim[0] : 1;
     }
-    ck->layer = calloc(n_layers, sizeof *ck->layer);
-    ck->foreign_layer = calloc(n_layers, sizeof *ck->foreign_layer);
-    ck->names = calloc(names_nbytes, 1);
-    SQ_NEED(ck->layer && ck->names && ck->foreign_layer, err, "a checkpoint");
-    struct bag b = {ck, ck->names, ck->names + names_nbytes, n_layers};
+    SQ_TRY(layers_alloc(ck, room, err));
     for (size_t i = 0; i < st->n_tensors; i++)
-        SQ_TRY(add_quantized(&b, &st->tensor[i], err));
+        SQ_TRY(add_quantized(ck, &st->tensor[i], room, err));
     for (size_t i = 0; i < st->n_tensors; i++)
-        SQ_TRY(add_plain(&b, &st->tensor[i], err));
+        SQ_TRY(add_plain(ck, &st->tensor[i], room, err));
     SQ_FAIL_IF(ck->n_layers == 0, err, SQ_ERR_SHAPE,
                "%s: no two-dimensional F32, F16 or BF16 tensor", sq_path_tail(path));
     return SQ_OK;
 }
 
 // ---- opening --------------------------------------------------------------------------------
-
-// As the reference loaders do: the single file wins.
-static enum sq_status open_weights(struct sq_checkpoint *ck, const char *dir, const char *single,
-                                   const char *index, struct sq_error *err)
-{
-    if (access(single, F_OK) == 0)
-        return open_single(ck, single, err);
-    if (access(index, F_OK) == 0)
-        return open_index(ck, dir, index, err);
-    return SQ_FAIL(err, SQ_ERR_IO,
-                   "'%s' holds neither model.safetensors nor model.safetensors.index.json",
-                   sq_path_tail(dir));
-}
 
 // A number, a list of numbers, or null: none. A config without the key leaves what there is.
 static enum sq_status read_ends(struct sq_checkpoint *ck, const json_t *root, const char *what,
@@ -624,7 +446,7 @@ static enum sq_status read_ends(struct sq_checkpoint *ck, const json_t *root, co
 static enum sq_status read_generation(struct sq_checkpoint *ck, const char *dir,
                                       struct sq_error *err)
 {
-    SQ_FREED char *path = join(dir, "generation_config.json");
+    SQ_FREED char *path = text_of("%s/generation_config.json", dir);
     json_auto_t *root = NULL;
     SQ_NEED(path, err, "a checkpoint");
     if (access(path, F_OK) == 0)
@@ -652,7 +474,7 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
         q = json_object_get(root, "compression_config");
     ck->quantization = json_is_object(q) ? json_incref((json_t *)(uintptr_t)q) : NULL;
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
-        SQ_FREED char *beside = join(dir, name[i]);
+        SQ_FREED char *beside = text_of("%s/%s", dir, name[i]);
         json_auto_t *other = NULL;
         SQ_NEED(beside, err, "a checkpoint");
         if (access(beside, F_OK) == 0)
@@ -670,11 +492,10 @@ static enum sq_status read_config(struct sq_checkpoint *ck, const char *dir, con
 static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
                                      struct sq_error *err)
 {
-    SQ_FREED char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
-    SQ_FREED char *index = join(dir, "model.safetensors.index.json");
-    SQ_NEED(config && single && index, err, "a checkpoint");
+    SQ_FREED char *config = text_of("%s/config.json", dir);
+    SQ_NEED(config, err, "a checkpoint");
     SQ_TRY(read_config(ck, dir, config, err));
-    SQ_TRY(open_weights(ck, dir, single, index, err));
+    SQ_TRY(sq_shards_open(dir, &ck->shard, &ck->n_shards, err));
     ck->is_model = true;
     return list_model(ck, err);
 }
@@ -716,9 +537,11 @@ void sq_checkpoint_close(struct sq_checkpoint *ck)
     sq_gguf_close(&ck->gguf);
     for (size_t i = 0; ck->foreign_layer && i < ck->n_layers; i++)
         sq_foreign_free(&ck->foreign_layer[i]);
+    for (size_t i = 0; ck->layer && ck->layer[i].name; i++)
+        free((void *)(uintptr_t)ck->layer[i].name);
     sq_foreign_expressions_free(&ck->expressions);
     json_decref(ck->quantization);
-    SQ_FREE(ck->foreign_layer, ck->shard, ck->layer, ck->names);
+    SQ_FREE(ck->foreign_layer, ck->shard, ck->layer);
     *ck = (struct sq_checkpoint){0};
 }
 
@@ -823,12 +646,4 @@ enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *na
     const enum sq_status status = sq_tensor_read_f32(t, out, err);
     sq_checkpoint_forget(ck, t);
     return status;
-}
-
-size_t sq_checkpoint_layer_index(const struct sq_checkpoint *ck, const char *name)
-{
-    for (size_t i = 0; i < ck->n_layers; i++)
-        if (strcmp(ck->layer[i].name, name) == 0)
-            return i;
-    return ck->n_layers;
 }

@@ -44,7 +44,6 @@ struct sq_checkpoint {
     struct sq_safetensors *shard;
     struct sq_gguf gguf;      // zeros where it is none
     struct sq_tensor *tensor; // [gguf.n_tensors] under their names of Hugging Face, ascending
-    char *names;              // private: storage of layer[].name
     json_t *quantization;     // the quantization_config; NULL: none
     const char *method;       // its quant_method; NULL: none
     struct sq_foreign foreign;
@@ -88,6 +87,3 @@ enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *na
 
 // Lets the system drop the pages of a tensor (sq_tensor_forget).
 void sq_checkpoint_forget(const struct sq_checkpoint *ck, const struct sq_tensor *t);
-
-// The layer with this name, or n_layers. For --layer options.
-size_t sq_checkpoint_layer_index(const struct sq_checkpoint *ck, const char *name);

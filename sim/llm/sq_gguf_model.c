@@ -472,38 +472,26 @@ bool sq_gguf_model_is_interleaved(const struct sq_gguf *g)
 
 // ---- tensors --------------------------------------------------------------------------------
 
-// Parts of names, without ".weight", ".bias", ".scale" and ".input_scale", up to a NULL. Gemma has two norms more in a block, so
-// that the norm in front of the MLP has another name.
-struct part {
-    const char *gguf, *name;
-};
-static const struct part whole[] = {{"token_embd", "model.embed_tokens"},
-                                    {"output_norm", "model.norm"},
-                                    {"output", "lm_head"},
-                                    {NULL, NULL}},
-                         of_block[] = {{"attn_norm", "input_layernorm"},
-                                       {"attn_q", "self_attn.q_proj"},
-                                       {"attn_k", "self_attn.k_proj"},
-                                       {"attn_v", "self_attn.v_proj"},
-                                       {"attn_output", "self_attn.o_proj"},
-                                       {"ffn_gate", "mlp.gate_proj"},
-                                       {"ffn_up", "mlp.up_proj"},
-                                       {"ffn_down", "mlp.down_proj"},
-                                       {"attn_q_norm", "self_attn.q_norm"},
-                                       {"attn_k_norm", "self_attn.k_norm"},
-                                       {NULL, NULL}},
-                         of_llama[] = {{"ffn_norm", "post_attention_layernorm"}, {NULL, NULL}},
-                         of_gemma[] = {{"ffn_norm", "pre_feedforward_layernorm"},
-                                       {"post_attention_norm", "post_attention_layernorm"},
-                                       {"post_ffw_norm", "post_feedforward_layernorm"},
-                                       {NULL, NULL}};
+// Names beside the blocks, without ".weight", ".bias", ".scale" and ".input_scale".
+static const char *const whole[][2] = {
+    {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
 
-// The other name of the part text[n]; NULL where the list has none.
-static const char *find_part(const struct part *list, const char *text, size_t n)
+// The other name of the part text[n], of a block or beside them: of GGUF that of Hugging Face, or with is_back the
+// other way round. NULL: it has none.
+static const char *find_part(bool is_of_block, bool is_gemma, bool is_back, const char *text,
+                             size_t n)
 {
-    for (; list->gguf; list++)
-        if (strlen(list->gguf) == n && memcmp(text, list->gguf, n) == 0)
-            return list->name;
+    const size_t n_parts = is_of_block ? SQ_BLOCK_TENSORS : sizeof whole / sizeof whole[0];
+    for (size_t i = 0; i < n_parts; i++) {
+        const struct sq_block_tensor *const t = &sq_block_tensor[i];
+        const char *const gguf = !is_of_block           ? whole[i][0]
+                                 : is_gemma && t->gemma ? t->gemma
+                                                        : t->gguf;
+        const char *const name = is_of_block ? t->name : whole[i][1];
+        const char *const from = is_back ? name : gguf;
+        if (gguf && strlen(from) == n && memcmp(text, from, n) == 0)
+            return is_back ? gguf : name;
+    }
     return NULL;
 }
 
@@ -531,22 +519,11 @@ static void rename_tensor(const char *name, bool is_gemma, char out[NAME_SIZE])
         i++;
     if (!kind || !kinds[i])
         return;
-    const char *new_part = find_part(skip ? of_block : whole, part, n);
-    if (skip && !new_part)
-        new_part = find_part(is_gemma ? of_gemma : of_llama, part, n);
+    const char *new_part = find_part(skip > 0, is_gemma, false, part, n);
     if (new_part && skip)
         snprintf(out, NAME_SIZE, "model.layers.%u.%s%s", block, new_part, kind);
     else if (new_part)
         snprintf(out, NAME_SIZE, "%s%s", new_part, kind);
-}
-
-// The same back: the name of Hugging Face text[n]; NULL where the list has none.
-static const char *find_gguf_part(const struct part *list, const char *text, size_t n)
-{
-    for (; list->gguf; list++)
-        if (strlen(list->name) == n && memcmp(text, list->name, n) == 0)
-            return list->gguf;
-    return NULL;
 }
 
 void sq_gguf_model_name(const char *name, bool is_gemma, char *out, size_t out_size)
@@ -556,9 +533,7 @@ void sq_gguf_model_name(const char *name, bool is_gemma, char *out, size_t out_s
     const bool is_block = sscanf(name, "model.layers.%9u.%n", &block, &skip) == 1 && skip > 0;
     const char *part = is_block ? name + skip : name, *kind = strrchr(part, '.');
     const size_t n = kind ? (size_t)(kind - part) : 0;
-    const char *new_part = find_gguf_part(is_block ? of_block : whole, part, n);
-    if (is_block && !new_part)
-        new_part = find_gguf_part(is_gemma ? of_gemma : of_llama, part, n);
+    const char *new_part = find_part(is_block, is_gemma, true, part, n);
     if (new_part && is_block)
         snprintf(out, out_size, "blk.%u.%s%s", block, new_part, kind);
     else

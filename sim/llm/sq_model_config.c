@@ -15,6 +15,47 @@ struct reader {
     const char *what;
 };
 
+// ---- tensors of a block -----------------------------------------------------------------------
+
+#define HAS(field) offsetof(struct sq_model_config, field)
+const struct sq_block_tensor sq_block_tensor[SQ_BLOCK_TENSORS] = {
+    {"self_attn.q_proj", "attn_q", NULL, SQ_SIZE_QUERIES, SQ_SIZE_HIDDEN, 0},
+    {"self_attn.k_proj", "attn_k", NULL, SQ_SIZE_KEYS, SQ_SIZE_HIDDEN, 0},
+    {"self_attn.v_proj", "attn_v", NULL, SQ_SIZE_KEYS, SQ_SIZE_HIDDEN, 0},
+    {"self_attn.o_proj", "attn_output", NULL, SQ_SIZE_HIDDEN, SQ_SIZE_QUERIES, 0},
+    {"mlp.gate_proj", "ffn_gate", NULL, SQ_SIZE_INTERMEDIATE, SQ_SIZE_HIDDEN, 0},
+    {"mlp.up_proj", "ffn_up", NULL, SQ_SIZE_INTERMEDIATE, SQ_SIZE_HIDDEN, 0},
+    {"mlp.down_proj", "ffn_down", NULL, SQ_SIZE_HIDDEN, SQ_SIZE_INTERMEDIATE, 0},
+    {"input_layernorm", "attn_norm", NULL, SQ_SIZE_HIDDEN, SQ_SIZE_NONE, 0},
+    // Gemma has two norms more, so that the norm in front of the MLP has another name.
+    {"post_attention_layernorm", "ffn_norm", "post_attention_norm", SQ_SIZE_HIDDEN, SQ_SIZE_NONE,
+     0},
+    {"self_attn.q_norm", "attn_q_norm", NULL, SQ_SIZE_HEAD, SQ_SIZE_NONE, HAS(has_qk_norm)},
+    {"self_attn.k_norm", "attn_k_norm", NULL, SQ_SIZE_HEAD, SQ_SIZE_NONE, HAS(has_qk_norm)},
+    {"pre_feedforward_layernorm", NULL, "ffn_norm", SQ_SIZE_HIDDEN, SQ_SIZE_NONE,
+     HAS(has_post_norm)},
+    {"post_feedforward_layernorm", NULL, "post_ffw_norm", SQ_SIZE_HIDDEN, SQ_SIZE_NONE,
+     HAS(has_post_norm)},
+};
+
+size_t sq_model_size(const struct sq_model_config *c, enum sq_model_size size)
+{
+    const size_t sizes[] = {0,
+                            c->hidden_size,
+                            c->intermediate_size,
+                            c->n_heads * c->head_dim,
+                            c->n_kv_heads * c->head_dim,
+                            c->head_dim};
+    return sizes[size];
+}
+
+bool sq_model_has(const struct sq_model_config *c, const struct sq_block_tensor *t)
+{
+    return !t->has || *(const bool *)((const char *)c + t->has);
+}
+
+// ---- config.json ------------------------------------------------------------------------------
+
 static enum sq_status get_size(const struct reader *r, const char *key, uint64_t min, uint64_t max,
                                uint64_t fallback, size_t *value, struct sq_error *err)
 {

@@ -58,6 +58,28 @@ struct sq_model_config {
     struct sq_rope local_rope;
 };
 
+// A tensor of a block: "model.layers.N.NAME.weight", or "blk.N.GGUF.weight" in a GGUF file.
+enum sq_model_size {
+    SQ_SIZE_NONE, // no dimension
+    SQ_SIZE_HIDDEN,
+    SQ_SIZE_INTERMEDIATE,
+    SQ_SIZE_QUERIES, // of all heads
+    SQ_SIZE_KEYS,    //
+    SQ_SIZE_HEAD,
+};
+struct sq_block_tensor {
+    const char *name, *gguf;
+    const char *gemma;       // in GGUF files of Gemma 3; NULL: as in all
+    enum sq_model_size n, k; // k NONE: the gain of a norm
+    size_t
+        has; // offset of the field of struct sq_model_config that says whether it is there; 0: always
+};
+enum { SQ_BLOCK_LINEAR = 7, SQ_BLOCK_TENSORS = 13 };
+// The linear layers in model order, then the norms.
+extern const struct sq_block_tensor sq_block_tensor[SQ_BLOCK_TENSORS];
+size_t sq_model_size(const struct sq_model_config *c, enum sq_model_size size);
+bool sq_model_has(const struct sq_model_config *c, const struct sq_block_tensor *t);
+
 // Reads and checks the object of the file, which stays the caller's; `what` names it in sentences.
 // Accepted are LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM and
 // Gemma3ForCausalLM; the sliding window of the first four bounds the sequences.

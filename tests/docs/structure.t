@@ -100,10 +100,10 @@ sim/io/sq_confine.c part               our own words
 sim/io/sq_home.c pattern        our own words
 sim/io/sq_home.c return         what the user names, to read
 sim/llm/foreign/sq_foreign_write.c file our own words
-sim/llm/sq_checkpoint.c name           tested
 sim/llm/sq_reference.c d_name          listed
 sim/llm/sq_reference.c files           our own words
 sim/llm/sq_reference.c hex             our own words
+sim/llm/sq_shards.c name               tested
 sim/llm/text/sq_tokens.c name               our own words
 sim/sweep/sq_report_write.c name       tested
 sim/sweep/sq_sweep_machine.c SQ_SWEEP_PATH_SIZE the user's own specification
