@@ -349,3 +349,42 @@ enum sq_status sq_foreign_agrees(const struct sq_foreign_scheme *s,
                l->scale->name, l->group, l->what, (ssize_t)s->group);
     return SQ_OK;
 }
+
+// ---- activations ------------------------------------------------------------------------------
+
+enum sq_adopted_act sq_foreign_act_like(const struct sq_foreign_scheme *s, unsigned bits,
+                                        struct sq_foreign_notes *notes, bool is_said)
+{
+    if (!is_said || s->is_weights_only)
+        return SQ_ADOPTED_ACT_NONE;
+    if (!s->act_bits || (s->act_bits == bits && (s->is_act_float || s->algorithm)))
+        return SQ_ADOPTED_ACT_LIKE;
+    sq_foreign_note(
+        notes,
+        "the file has activations of %u bits beside weights of %u: no format here has both, "
+        "activations stay as they are",
+        s->act_bits, bits);
+    return SQ_ADOPTED_ACT_NONE;
+}
+
+enum sq_adopted_act sq_foreign_act_integer(const struct sq_foreign_scheme *s, unsigned *bits,
+                                           struct sq_foreign_notes *notes)
+{
+    if (!s->is_act)
+        return SQ_ADOPTED_ACT_NONE;
+    if (s->is_act_float) {
+        sq_foreign_note(notes,
+                        "the file has activations of %u-bit floats beside weights of integers: no "
+                        "format here has both, activations stay as they are",
+                        s->act_bits);
+        return SQ_ADOPTED_ACT_NONE;
+    }
+    if (s->is_act_zero)
+        sq_foreign_note(notes, "the file has zero points of integer activations; here they "
+                               "are symmetric");
+    if (s->is_act_static)
+        sq_foreign_note(notes, "the file has a constant scale of integer activations; here each "
+                               "token has its own");
+    *bits = s->act_bits;
+    return SQ_ADOPTED_ACT_INTEGER;
+}

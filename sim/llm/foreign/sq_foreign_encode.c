@@ -13,17 +13,12 @@ static bool is_power_of_two(float v)
     return v > 0 && frexpf(v, &exponent) == 0.5f && exponent > -127 && exponent <= 128;
 }
 
-static size_t n_scales(const struct sq_foreign_layer *l)
-{
-    return (l->n + l->scale_rows - 1) / l->scale_rows * sq_foreign_groups(l);
-}
-
 // Whether scales of 8-bit floats can be those of blocks of 32.
 static bool fits_blocks(const struct sq_foreign_layer *l)
 {
     bool is_good =
         l->code == SQ_FOREIGN_ELEMENT && l->bits == 8 && l->group % 32 == 0 && l->k % 32 == 0;
-    for (size_t i = 0; is_good && i < n_scales(l); i++)
+    for (size_t i = 0; is_good && i < sq_foreign_n_scales(l); i++)
         is_good = is_power_of_two(sq_foreign_number(l->scale, l->scale_at + i));
     return is_good;
 }

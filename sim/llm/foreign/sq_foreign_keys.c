@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of a quantization_config: what changes a value is read or refused by its name, the rest is known, and what
-// is not known is listed in a note (sq_foreign_config.h).
+// is not known is listed in a note (sq_foreign_config.h); and the notes.
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,4 +215,20 @@ enum sq_status sq_foreign_check_keys(const json_t *config, const char *method,
         sq_foreign_note(notes, "quantization_config has keys that are not known and not used: %s",
                         c.unknown);
     return SQ_OK;
+}
+
+// ---- notes ------------------------------------------------------------------------------------
+
+void sq_foreign_note(struct sq_foreign_notes *notes, const char *format, ...)
+{
+    va_list list;
+    size_t i = 0;
+    while (notes && i < notes->n && notes->kind[i] != format)
+        i++;
+    if (!notes || i < notes->n || i == SQ_FOREIGN_NOTES)
+        return;
+    va_start(list, format);
+    vsnprintf(notes->text[i], sizeof notes->text[i], format, list);
+    va_end(list);
+    notes->kind[notes->n++] = format;
 }

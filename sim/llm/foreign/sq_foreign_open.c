@@ -23,20 +23,14 @@ struct opening {
     struct sq_error *err;
 };
 
-static const struct sq_tensor *tensor_named(const struct sq_foreign *f, const char *name)
-{
-    const struct sq_tensor *t = NULL;
-    for (size_t i = 0; !t && i < f->n_shards; i++)
-        t = sq_safetensors_find(&f->shard[i], name);
-    return t;
-}
-
 static const struct sq_tensor *peek(const struct sq_foreign *f, const char *name, const char *part)
 {
     char full[NAME_SIZE];
-    return snprintf(full, sizeof full, "%s%s", name, part) < (int)sizeof full
-               ? tensor_named(f, full)
-               : NULL;
+    const bool has_room = snprintf(full, sizeof full, "%s%s", name, part) < (int)sizeof full;
+    const struct sq_tensor *t = NULL;
+    for (size_t i = 0; has_room && !t && i < f->n_shards; i++)
+        t = sq_safetensors_find(&f->shard[i], full);
+    return t;
 }
 
 // A tensor of the layer; NULL where there is none.
@@ -77,27 +71,25 @@ static bool is_plain(enum sq_dtype d)
     return d == SQ_F32 || d == SQ_F16 || d == SQ_BF16;
 }
 
-static void shape_text(const struct sq_tensor *t, char text[64])
+static bool is_e8m0(const struct sq_tensor *t)
 {
-    int at = snprintf(text, 64, "%s [", sq_dtype_name(t->dtype));
-    for (unsigned i = 0; i < t->n_dims && at < 48; i++)
-        at += snprintf(text + at, 64 - (size_t)at, "%s%llu", i ? ", " : "",
-                       (unsigned long long)t->dim[i]);
-    snprintf(text + at, 64 - (size_t)at, "]");
+    return t->dtype == SQ_U8 || t->dtype == SQ_F8_E8M0;
 }
 
 // "tensor 'X' is U8 [3, 4], need ...".
-static enum sq_status wrong(const struct sq_tensor *t, struct sq_error *err, const char *need, ...)
-    __attribute__((format(printf, 3, 4)));
-static enum sq_status wrong(const struct sq_tensor *t, struct sq_error *err, const char *need, ...)
+__attribute__((format(printf, 3, 4))) static enum sq_status
+wrong(const struct sq_tensor *t, struct sq_error *err, const char *need, ...)
 {
-    char shape[64], text[200];
+    char shape[72] = "", text[200];
     va_list list;
     va_start(list, need);
     vsnprintf(text, sizeof text, need, list);
     va_end(list);
-    shape_text(t, shape);
-    return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor '%.80s' is %s, need %s", t->name, shape, text);
+    for (unsigned i = 0, at = 0; i < t->n_dims && at < 48; i++)
+        at += (unsigned)snprintf(shape + at, sizeof shape - at, "%s%llu", i ? ", " : "",
+                                 (unsigned long long)t->dim[i]);
+    return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor '%.80s' is %s [%s], need %s", t->name,
+                   sq_dtype_name(t->dtype), shape, text);
 }
 
 static enum sq_status missing(const struct opening *o, const char *part, const char *beside)
@@ -106,29 +98,25 @@ static enum sq_status missing(const struct opening *o, const char *part, const c
                    beside);
 }
 
-void sq_foreign_note(struct sq_foreign_notes *notes, const char *format, ...)
+// How and where the codes are.
+static void set_codes(struct sq_foreign_layer *l, enum sq_foreign_layout layout,
+                      enum sq_foreign_code code, size_t bits, const uint8_t *data)
 {
-    va_list list;
-    size_t i = 0;
-    while (notes && i < notes->n && notes->kind[i] != format)
-        i++;
-    if (!notes || i < notes->n || i == SQ_FOREIGN_NOTES)
-        return;
-    va_start(list, format);
-    vsnprintf(notes->text[i], sizeof notes->text[i], format, list);
-    va_end(list);
-    notes->kind[notes->n++] = format;
+    l->layout = layout;
+    l->code = code;
+    l->bits = (unsigned)bits;
+    l->data = data;
 }
 
 // The one number of a tensor, finite and > 0.
-static enum sq_status one_number(struct opening *o, const struct sq_tensor *t, float *v)
+static enum sq_status one_number(const struct sq_tensor *t, float *v, struct sq_error *err)
 {
     if (!is_plain(t->dtype) || t->n_elements != 1)
-        return wrong(t, o->err, "one F32");
+        return wrong(t, err, "one F32");
     *v = sq_foreign_number(t, 0);
     return isfinite(*v) && *v > 0
                ? SQ_OK
-               : SQ_FAIL(o->err, SQ_ERR_SCALE, "tensor '%.80s' = %g, need a finite number > 0",
+               : SQ_FAIL(err, SQ_ERR_SCALE, "tensor '%.80s' = %g, need a finite number > 0",
                          t->name, (double)*v);
 }
 
@@ -138,7 +126,7 @@ static enum sq_status one_number(struct opening *o, const struct sq_tensor *t, f
 static enum sq_status check_scales(struct opening *o)
 {
     const struct sq_foreign_layer *l = o->l;
-    const size_t n = up(l->n, l->scale_rows) * sq_foreign_groups(l);
+    const size_t n = sq_foreign_n_scales(l);
     for (size_t i = 0; i < n; i++) {
         const float v = sq_foreign_number(l->scale, l->scale_at + i);
         if (!isfinite(v) || v < 0)
@@ -153,7 +141,7 @@ static enum sq_status check_scales(struct opening *o)
 static double reach(const struct opening *o, bool is_divisor)
 {
     const struct sq_foreign_layer *l = o->l;
-    const size_t n = up(l->n, l->scale_rows) * sq_foreign_groups(l);
+    const size_t n = sq_foreign_n_scales(l);
     const double global = (double)l->global;
     float most = 0;
     for (size_t i = 0; i < n; i++)
@@ -197,50 +185,12 @@ static enum sq_status block_scales(struct opening *o, const struct sq_tensor *sc
 
 // ---- FP4 --------------------------------------------------------------------------------------
 
-// Activations like the weights, where the config does not say that they have other bits.
-static enum sq_adopted_act act_like(struct opening *o, bool is_said)
-{
-    const struct sq_foreign_scheme *s = &o->scheme;
-    if (!is_said || s->is_weights_only)
-        return SQ_ADOPTED_ACT_NONE;
-    if (!s->act_bits || (s->act_bits == o->l->bits && (s->is_act_float || s->algorithm)))
-        return SQ_ADOPTED_ACT_LIKE;
-    sq_foreign_note(
-        o->f->notes,
-        "the file has activations of %u bits beside weights of %u: no format here has both, "
-        "activations stay as they are",
-        s->act_bits, o->l->bits);
-    return SQ_ADOPTED_ACT_NONE;
-}
-
-static enum sq_adopted_act act_integer(struct opening *o)
-{
-    const struct sq_foreign_scheme *s = &o->scheme;
-    if (!s->is_act)
-        return SQ_ADOPTED_ACT_NONE;
-    if (s->is_act_float) {
-        sq_foreign_note(o->f->notes,
-                        "the file has activations of %u-bit floats beside weights of integers: no "
-                        "format here has both, activations stay as they are",
-                        s->act_bits);
-        return SQ_ADOPTED_ACT_NONE;
-    }
-    if (s->is_act_zero)
-        sq_foreign_note(o->f->notes, "the file has zero points of integer activations; here they "
-                                     "are symmetric");
-    if (s->is_act_static)
-        sq_foreign_note(o->f->notes,
-                        "the file has a constant scale of integer activations; here each "
-                        "token has its own");
-    o->l->act_bits = s->act_bits;
-    return SQ_ADOPTED_ACT_INTEGER;
-}
-
 // Blocks of 16 below one scale, or of 32: what the scales' dtype says.
 static enum sq_status open_fp4(struct opening *o, const struct sq_tensor *codes,
                                bool is_packed_name)
 {
     struct sq_foreign_layer *l = o->l;
+    const char *const above = is_packed_name ? ".weight_global_scale" : ".weight_scale_2";
     const struct sq_tensor *scale = find(o, ".weight_scale"), *global, *act;
     if (!scale)
         return missing(o, ".weight_scale", codes->name);
@@ -249,34 +199,31 @@ static enum sq_status open_fp4(struct opening *o, const struct sq_tensor *codes,
     if (!has_shape(codes, l->n, is_six ? l->k / 4 * 3 : l->k / 2) || l->k % (is_six ? 4 : 2) != 0)
         return wrong(codes, o->err, "U8 [%zu, %g], %s", l->n, (double)l->k * (is_six ? .75 : .5),
                      is_six ? "four codes of 6 bits in three bytes" : "two codes of 4 bits a byte");
-    l->layout = SQ_FOREIGN_ROWS;
-    l->code = SQ_FOREIGN_ELEMENT;
+    set_codes(l, SQ_FOREIGN_ROWS, SQ_FOREIGN_ELEMENT, is_six ? 6 : 4, codes->data);
     l->element = is_six ? SQ_ELEMENT_E2M3 : SQ_ELEMENT_E2M1;
-    l->bits = is_six ? 6 : 4;
-    l->data = codes->data;
-    if (scale->dtype == SQ_U8 || scale->dtype == SQ_F8_E8M0) {
+    if (is_e8m0(scale)) {
         l->what = is_six           ? "compressed-tensors MXFP6"
                   : is_packed_name ? "compressed-tensors MXFP4"
                                    : "MXFP4 of quark and modelopt";
-        l->act = act_like(o, o->scheme.is_act);
+        l->act = sq_foreign_act_like(&o->scheme, l->bits, o->f->notes, o->scheme.is_act);
         return block_scales(o, scale, 32);
     }
     if (is_six || scale->dtype != SQ_F8_E4M3)
         return wrong(scale, o->err, "F8_E4M3 (NVFP4) or U8 (MXFP4)");
     l->is_global_divisor = is_packed_name;
     l->what = is_packed_name ? "compressed-tensors NVFP4" : "modelopt NVFP4";
-    global = find(o, is_packed_name ? ".weight_global_scale" : ".weight_scale_2");
+    global = find(o, above);
     if (!global)
-        return missing(o, is_packed_name ? ".weight_global_scale" : ".weight_scale_2", scale->name);
+        return missing(o, above, scale->name);
     SQ_TRY(block_scales(o, scale, 16));
-    SQ_TRY(one_number(o, global, &l->global));
+    SQ_TRY(one_number(global, &l->global, o->err));
     l->has_global = true;
     judge_global(o, global);
     act = find(o, is_packed_name ? ".input_global_scale" : ".input_scale");
-    l->act = act_like(o, act || o->scheme.is_act);
+    l->act = sq_foreign_act_like(&o->scheme, l->bits, o->f->notes, act || o->scheme.is_act);
     if (!act || l->act == SQ_ADOPTED_ACT_NONE)
         return SQ_OK;
-    SQ_TRY(one_number(o, act, &l->act_global));
+    SQ_TRY(one_number(act, &l->act_global, o->err));
     if (is_packed_name)
         l->act_global = 1 / l->act_global;
     return SQ_OK;
@@ -300,13 +247,11 @@ static enum sq_status open_eight(struct opening *o, const struct sq_tensor *code
         return missing(o, ".weight_scale", codes->name);
     if (!has_shape(codes, n, k))
         return wrong(codes, o->err, "[%zu, %zu]", n, k);
-    l->layout = SQ_FOREIGN_ROWS;
-    l->bits = 8;
-    l->data = codes->data;
+    set_codes(l, SQ_FOREIGN_ROWS, codes->dtype == SQ_I8 ? SQ_FOREIGN_INTEGER : SQ_FOREIGN_ELEMENT,
+              8, codes->data);
     l->scale = scale;
     l->zero = zero;
-    const bool is_e8m0 = scale->dtype == SQ_U8 || scale->dtype == SQ_F8_E8M0;
-    if (!is_e8m0 && !is_plain(scale->dtype))
+    if (!is_e8m0(scale) && !is_plain(scale->dtype))
         return wrong(scale, o->err, "F32, F16, BF16 or bytes of E8M0");
     const size_t rows = scale->n_dims == 2 ? (size_t)scale->dim[0] : scale->n_elements;
     const size_t columns = scale->n_dims == 2 ? (size_t)scale->dim[1] : 1;
@@ -336,26 +281,47 @@ static enum sq_status open_eight(struct opening *o, const struct sq_tensor *code
             return wrong(zero, o->err, "I8 [%zu, %zu], one beside each scale", n, groups);
         if (k % l->group != 0)
             return wrong(scale, o->err, "[%zu, groups], groups a divisor of %zu", n, k);
-        l->code = SQ_FOREIGN_INTEGER;
         l->is_signed = true;
         l->what = "compressed-tensors INT8";
-        l->act = act_integer(o);
+        l->act = sq_foreign_act_integer(&o->scheme, &l->act_bits, o->f->notes);
         return SQ_OK;
     }
     if (zero)
         return wrong(zero, o->err, "no zero point of FP8");
-    l->code = SQ_FOREIGN_ELEMENT;
     l->element = codes->dtype == SQ_F8_E5M2 ? SQ_ELEMENT_E5M2 : SQ_ELEMENT_E4M3;
     // Beside tiles the other program has activations in blocks of their size, which no format here has.
-    l->act = act_like(o, o->scheme.is_act && l->group == 32);
-    l->what = is_e8m0 && l->group == 32 && l->scale_rows == 1 ? "MXFP8"
-              : l->scale_rows == n                            ? "FP8, a scale a tensor"
-              : l->group == k && l->scale_rows == 1           ? "FP8, a scale a channel"
-                                                              : "FP8, a scale a tile";
+    l->act =
+        sq_foreign_act_like(&o->scheme, l->bits, o->f->notes, o->scheme.is_act && l->group == 32);
+    l->what = is_e8m0(scale) && l->group == 32 && l->scale_rows == 1 ? "MXFP8"
+              : l->scale_rows == n                                   ? "FP8, a scale a tensor"
+              : l->group == k && l->scale_rows == 1                  ? "FP8, a scale a channel"
+                                                                     : "FP8, a scale a tile";
     return SQ_OK;
 }
 
 // ---- integers in words ------------------------------------------------------------------------
+
+// Scales of groups of columns, `groups` of a row.
+static void set_groups(struct opening *o, const struct sq_tensor *scale, size_t groups)
+{
+    struct sq_foreign_layer *l = o->l;
+    l->scale = scale;
+    l->scale_rows = 1;
+    l->group = l->k / groups;
+    l->has_row_scale = groups == 1 && (!o->scheme.group || o->scheme.group == SIZE_MAX);
+}
+
+static enum sq_status check_group(const struct opening *o)
+{
+    const size_t said = o->scheme.group;
+    const bool is_same =
+        !said || said == o->l->group || (said == SIZE_MAX && o->l->group == o->l->k);
+    return is_same ? SQ_OK
+                   : SQ_FAIL(o->err, SQ_ERR_SHAPE,
+                             "tensor '%.80s' has a scale of each %zu columns, group_size of the "
+                             "config is %zd",
+                             o->l->scale->name, o->l->group, (ssize_t)said);
+}
 
 // The group of each column, where it is not its place that says it.
 static enum sq_status open_order(struct opening *o, const struct sq_tensor *order)
@@ -400,8 +366,8 @@ static enum sq_status open_words(struct opening *o, const struct sq_tensor *code
     if (bits < 2 || bits > 8)
         return wrong(codes, o->err, "codes of 2..8 bits, not of %zu (num_bits)", bits);
     const size_t dense = up(l->k * bits, 32), loose = up(l->k, 32 / bits);
-    l->layout = has_shape(codes, l->n, dense) ? SQ_FOREIGN_ROWS : SQ_FOREIGN_WORDS;
-    if (!has_shape(codes, l->n, dense) && !has_shape(codes, l->n, loose))
+    const bool is_dense = has_shape(codes, l->n, dense);
+    if (!is_dense && !has_shape(codes, l->n, loose))
         return wrong(codes, o->err, "I32 [%zu, %zu] for codes of %zu bits (num_bits)", l->n, dense,
                      bits);
     if ((bits == 4 || bits == 8) && l->k * bits % 32 != 0)
@@ -410,26 +376,16 @@ static enum sq_status open_words(struct opening *o, const struct sq_tensor *code
         scale->dim[1] == 0 || l->k % scale->dim[1] != 0)
         return wrong(scale, o->err, "F32, F16 or BF16 [%zu, groups], groups a divisor of %zu", l->n,
                      l->k);
-    l->code = SQ_FOREIGN_INTEGER;
-    l->bits = (unsigned)bits;
-    l->data = codes->data;
-    l->scale = scale;
-    l->scale_rows = 1;
-    l->group = l->k / (size_t)scale->dim[1];
-    l->has_row_scale = scale->dim[1] == 1 && (!o->scheme.group || o->scheme.group == SIZE_MAX);
+    set_codes(l, is_dense ? SQ_FOREIGN_ROWS : SQ_FOREIGN_WORDS, SQ_FOREIGN_INTEGER, bits,
+              codes->data);
+    set_groups(o, scale, (size_t)scale->dim[1]);
     l->zero = zero;
     l->what = "compressed-tensors integers in words";
-    l->act = act_integer(o);
-    if (o->scheme.group && o->scheme.group != l->group &&
-        !(o->scheme.group == SIZE_MAX && l->group == l->k))
-        return SQ_FAIL(
-            o->err, SQ_ERR_SHAPE,
-            "tensor '%.80s' has a scale of each %zu columns, group_size of the config is %zd",
-            scale->name, l->group, (ssize_t)o->scheme.group);
+    l->act = sq_foreign_act_integer(&o->scheme, &l->act_bits, o->f->notes);
+    SQ_TRY(check_group(o));
     const size_t loose_zero = up(l->n, 32 / bits), dense_zero = up(l->n * bits, 32);
-    l->is_zero_loose =
-        zero && has_shape(zero, loose_zero, (size_t)scale->dim[1]) &&
-        (l->layout == SQ_FOREIGN_WORDS || !has_shape(zero, dense_zero, (size_t)scale->dim[1]));
+    l->is_zero_loose = zero && has_shape(zero, loose_zero, (size_t)scale->dim[1]) &&
+                       (!is_dense || !has_shape(zero, dense_zero, (size_t)scale->dim[1]));
     if (zero && (zero->dtype != SQ_I32 ||
                  (!l->is_zero_loose && !has_shape(zero, dense_zero, (size_t)scale->dim[1]))))
         return wrong(zero, o->err, "I32 [%zu, %zu]", dense_zero, (size_t)scale->dim[1]);
@@ -498,25 +454,15 @@ static enum sq_status open_qweight(struct opening *o, const struct sq_tensor *co
         return wrong(scale, o->err,
                      "F16 [groups, %zu], groups a divisor of %zu, and N of whole words", l->n,
                      l->k);
-    l->layout = is_columns ? SQ_FOREIGN_COLUMNS : SQ_FOREIGN_AWQ;
-    l->code = SQ_FOREIGN_INTEGER;
-    l->bits = (unsigned)bits;
-    l->data = codes->data;
-    l->scale = scale;
+    set_codes(l, is_columns ? SQ_FOREIGN_COLUMNS : SQ_FOREIGN_AWQ, SQ_FOREIGN_INTEGER, bits,
+              codes->data);
+    set_groups(o, scale, (size_t)scale->dim[0]);
     l->is_scale_across = true;
-    l->scale_rows = 1;
-    l->group = l->k / (size_t)scale->dim[0];
-    l->has_row_scale = scale->dim[0] == 1 && (!o->scheme.group || o->scheme.group == SIZE_MAX);
     l->zero = zero;
     l->what = is_columns ? "GPTQ" : "AWQ";
     if (zero->dtype != SQ_I32 || !has_shape(zero, (size_t)scale->dim[0], l->n * bits / 32))
         return wrong(zero, o->err, "I32 [%zu, %zu]", (size_t)scale->dim[0], l->n * bits / 32);
-    if (o->scheme.group && o->scheme.group != l->group &&
-        !(o->scheme.group == SIZE_MAX && l->group == l->k))
-        return SQ_FAIL(
-            o->err, SQ_ERR_SHAPE,
-            "tensor '%.80s' has a scale of each %zu columns, group_size of the config is %zd",
-            scale->name, l->group, (ssize_t)o->scheme.group);
+    SQ_TRY(check_group(o));
     SQ_TRY(check_scales(o));
     if (is_columns)
         judge_zeros(o);
@@ -526,13 +472,6 @@ static enum sq_status open_qweight(struct opening *o, const struct sq_tensor *co
 }
 
 // ---- bitsandbytes -----------------------------------------------------------------------------
-
-static enum sq_status bytes_of(struct opening *o, const struct sq_tensor *t, json_t **root)
-{
-    if (t->dtype != SQ_U8)
-        return wrong(t, o->err, "U8, a text in JSON");
-    return sq_json_parse(t->name, t->data, t->nbytes, root, o->err);
-}
 
 // absmax of each block, which may itself be codes.
 static enum sq_status open_absmax(struct opening *o, const struct sq_tensor *absmax,
@@ -586,23 +525,19 @@ static enum sq_status open_table(struct opening *o, const struct sq_tensor *code
         return wrong(codes, o->err, "U8 of %zu bytes, two codes a byte", up(l->n * l->k, 2));
     if (map->dtype != SQ_F32 || map->n_elements != 16)
         return wrong(map, o->err, "F32 [16]");
-    l->layout = SQ_FOREIGN_HIGH;
-    l->code = SQ_FOREIGN_TABLE;
-    l->bits = 4;
-    l->data = codes->data;
+    if (text->dtype != SQ_U8)
+        return wrong(text, o->err, "U8, a text in JSON");
+    set_codes(l, SQ_FOREIGN_HIGH, SQ_FOREIGN_TABLE, 4, codes->data);
     l->scale_rows = 1;
     for (size_t i = 0; i < 16; i++)
         l->table[i] = sq_foreign_number(map, i);
-    SQ_TRY(bytes_of(o, text, &state));
-    enum sq_status status =
-        sq_json_uint(state, o->name, "blocksize", 1, 1 << 20, 64, &block, o->err);
-    if (status == SQ_OK && l->k % block != 0)
-        status =
-            SQ_FAIL(o->err, SQ_ERR_SHAPE, "tensor '%.80s': blocksize = %llu, need a divisor of %zu",
-                    text->name, (unsigned long long)block, l->k);
+    SQ_TRY(sq_json_parse(text->name, text->data, text->nbytes, &state, o->err));
+    SQ_TRY(sq_json_uint(state, o->name, "blocksize", 1, 1 << 20, 64, &block, o->err));
+    SQ_FAIL_IF(l->k % block != 0, o->err, SQ_ERR_SHAPE,
+               "tensor '%.80s': blocksize = %llu, need a divisor of %zu", text->name,
+               (unsigned long long)block, l->k);
     l->group = (size_t)block;
-    SQ_THEN(status, open_absmax(o, absmax, state, (size_t)block));
-    return status;
+    return open_absmax(o, absmax, state, (size_t)block);
 }
 
 // ---- experts of gpt-oss -----------------------------------------------------------------------
@@ -635,11 +570,8 @@ static enum sq_status open_expert(struct opening *o, const char *stem, size_t ex
         scale->dim[1] != l->n || scale->dim[2] != l->k / 32)
         return wrong(scale, o->err, "U8 [%zu, %zu, %zu]", (size_t)codes->dim[0], l->n, l->k / 32);
     l->what = "MXFP4 of gpt-oss";
-    l->layout = SQ_FOREIGN_ROWS;
-    l->code = SQ_FOREIGN_ELEMENT;
+    set_codes(l, SQ_FOREIGN_ROWS, SQ_FOREIGN_ELEMENT, 4, codes->data + expert * l->n * (l->k / 2));
     l->element = SQ_ELEMENT_E2M1;
-    l->bits = 4;
-    l->data = codes->data + expert * l->n * (l->k / 2);
     l->scale = scale;
     l->scale_rows = 1;
     l->group = 32;
@@ -661,7 +593,6 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
         [SQ_Q8_0] = "GGUF Q8_0", [SQ_MXFP4] = "GGUF MXFP4", [SQ_NVFP4] = "GGUF NVFP4",
     }; // blocks of the others are values
     const struct sq_ggml_type *const integers = sq_dtype_integers(t->dtype);
-    struct opening o = {.l = l, .err = err};
     const bool is_nvfp4 = t->dtype == SQ_NVFP4;
     *is_there = t->n_dims == 2 && name[t->dtype];
     *l = (struct sq_foreign_layer){.global = 1};
@@ -685,8 +616,8 @@ enum sq_status sq_foreign_open_blocks(const struct sq_tensor *t, const struct sq
     if (!is_nvfp4 && (global || act))
         return wrong(global ? global : act, err, "none beside %s", l->what);
     if (global)
-        SQ_TRY(one_number(&o, global, &l->global));
-    return act ? one_number(&o, act, &l->act_global) : SQ_OK;
+        SQ_TRY(one_number(global, &l->global, err));
+    return act ? one_number(act, &l->act_global, err) : SQ_OK;
 }
 
 // ---- any --------------------------------------------------------------------------------------

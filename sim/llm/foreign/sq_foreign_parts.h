@@ -11,7 +11,8 @@ void sq_foreign_block(const struct sq_foreign_layer *l, size_t row, size_t j,
 void sq_foreign_codes(const struct sq_foreign_layer *l, size_t row, uint8_t *code);
 // The zero point of an unsigned code.
 unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t group);
-size_t sq_foreign_groups(const struct sq_foreign_layer *l);
+size_t sq_foreign_groups(const struct sq_foreign_layer *l); // of a row
+size_t sq_foreign_n_scales(const struct sq_foreign_layer *l);
 // A scale, where it is a number; without the scale above it.
 float sq_foreign_scale(const struct sq_foreign_layer *l, size_t row, size_t group);
 // Its place in the tensor of scales, which blocks of GGUF have none of.

@@ -126,6 +126,11 @@ size_t sq_foreign_groups(const struct sq_foreign_layer *l)
     return (l->k + l->group - 1) / l->group;
 }
 
+size_t sq_foreign_n_scales(const struct sq_foreign_layer *l)
+{
+    return (l->n + l->scale_rows - 1) / l->scale_rows * sq_foreign_groups(l);
+}
+
 unsigned sq_foreign_zero(const struct sq_foreign_layer *l, size_t row, size_t group)
 {
     const struct sq_tensor *z = l->zero;
