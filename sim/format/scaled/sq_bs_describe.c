@@ -8,12 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <yaml.h>
 
 #include "sim/format/scaled/sq_bs_format.h"
-#include "sim/io/sq_file.h"
-#include "sim/io/sq_home.h"
 #include "sim/io/sq_quote.h"
 
 enum { TEXT = 80 };
@@ -94,12 +91,16 @@ static enum sq_status read_uint(struct reader *r, node *n, const char *key, unsi
     return SQ_OK;
 }
 
+// The place of a word in a list; 0 where the key is left out.
 static enum sq_status read_choice(struct reader *r, node *n, const char *key,
                                   const char *const *choice, unsigned *to)
 {
     char text[TEXT], list[120] = "";
+    *to = 0;
+    if (!n)
+        return SQ_OK;
     SQ_TRY(read_text(r, n, key, text));
-    for (*to = 0; choice[*to]; ++*to) {
+    for (; choice[*to]; ++*to) {
         if (strcmp(choice[*to], text) == 0)
             return SQ_OK;
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *to ? ", " : "",
@@ -174,21 +175,20 @@ struct grids {
 // A grid by its name: int, mxint, uint, offset, twos, or eXmY.
 static bool fill_named(const char *word, unsigned bits, double value[SQ_BS_TABLE_CODES], size_t *n)
 {
+    enum { INT, MXINT, TWOS, UINT, OFFSET, N_INTEGERS };
+    static const char *const name[N_INTEGERS] = {"int", "mxint", "twos", "uint", "offset"};
     const int half = 1 << (bits - 1), codes = 2 * half;
-    const bool is_mx = strcmp(word, "mxint") == 0, is_int = is_mx || strcmp(word, "int") == 0;
-    const bool is_twos = strcmp(word, "twos") == 0;
-    const bool is_uint = strcmp(word, "uint") == 0, is_offset = strcmp(word, "offset") == 0;
+    unsigned kind = 0;
+    while (kind < N_INTEGERS && strcmp(word, name[kind]) != 0)
+        kind++;
     *n = (size_t)codes;
-    for (int c = 0; (is_int || is_twos || is_uint || is_offset) && c < codes; c++)
-        value[c] = is_uint               ? c
-                   : is_offset           ? c - half
-                   : is_int && c == half ? (double)NAN
-                                         : c - (c < half ? 0 : codes);
-    if (is_int || is_twos || is_uint || is_offset) {
-        for (int c = 0; is_mx && c < codes; c++)
-            value[c] = ldexp(value[c], 2 - (int)bits);
-        return !is_int || bits > 1;
+    for (int c = 0; kind < N_INTEGERS && c < codes; c++) {
+        const int v = kind == UINT ? c : kind == OFFSET ? c - half : c - (c < half ? 0 : codes);
+        value[c] =
+            kind <= MXINT && c == half ? (double)NAN : ldexp(v, kind == MXINT ? 2 - (int)bits : 0);
     }
+    if (kind < N_INTEGERS)
+        return kind > MXINT || bits > 1;
     if (strlen(word) != 4 || word[0] != 'e' || word[2] != 'm' || word[1] < '1' || word[1] > '4' ||
         word[3] < '0' || (unsigned)(word[1] - '0' + word[3] - '0' + 1) != bits)
         return false;
@@ -265,7 +265,7 @@ static enum sq_status read_elements(struct reader *r, node *n, struct sq_bs_tabl
     static const char *const tie[] = {"even", "away", NULL};
     node *bits, *grids, *ties;
     struct grids g;
-    unsigned word = 0;
+    unsigned word;
     const struct key keys[] = {{"bits", &bits, true},
                                {"grids", &grids, true},
                                {"ties", &ties, false},
@@ -274,8 +274,7 @@ static enum sq_status read_elements(struct reader *r, node *n, struct sq_bs_tabl
     SQ_TRY(read_uint(r, bits, "elements.bits", 255, &t->bits));
     NEED(t->bits >= 1 && t->bits <= SQ_BS_TABLE_BITS, r, bits, "elements.bits = %u, need 1..%d",
          t->bits, SQ_BS_TABLE_BITS);
-    if (ties)
-        SQ_TRY(read_choice(r, ties, "elements.ties", tie, &word));
+    SQ_TRY(read_choice(r, ties, "elements.ties", tie, &word));
     t->is_away = word == 1;
     NEED(grids->type == YAML_MAPPING_NODE, r, grids, "elements.grids: need names with values");
     const yaml_node_pair_t *p = grids->data.mapping.pairs.start;
@@ -303,6 +302,16 @@ static double largest(const struct sq_bs_table *t)
     return ldexp(most, -(int)t->fraction);
 }
 
+// Which word of the list *text begins with, and *text behind it; the place of the NULL at the end: with none.
+static unsigned take_word(char **text, const char *const *list)
+{
+    unsigned i = 0;
+    while (list[i] && strncmp(*text, list[i], strlen(list[i])) != 0)
+        i++;
+    *text += list[i] ? strlen(list[i]) : 0;
+    return i;
+}
+
 // Reads "amax / 6", or for e8m0 "floor(amax / 6)" or a word alone; *divisor = 0: none is given.
 static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct sq_bs_table *t,
                                 double *divisor)
@@ -310,32 +319,25 @@ static enum sq_status read_rule(struct reader *r, node *n, bool is_first, struct
     static const char *const word[] = {"floor", "ceil", "even", NULL},
                              *const of[] = {"amax", "max",         "range",         "rms", "mean",
                                             "l2",   "percentile(", "least_squares", NULL};
-    unsigned statistic = 0;
     char text[TEXT], copy[TEXT], *from = text, *number;
-    bool has_word = false;
     SQ_TRY(read_text(r, n, "blocks.0.rule", text));
     snprintf(copy, sizeof copy, "%s", text);
-    for (unsigned i = 0; word[i] && !has_word; i++)
-        if (strncmp(from, word[i], strlen(word[i])) == 0) {
-            has_word = true;
-            NEED(is_first || t->rule == (enum sq_bs_exponent_rule)i, r, n,
-                 "blocks.0.rule = %.40s behind %s of another grid, need one of floor, ceil, even",
-                 text, word[t->rule]);
-            t->rule = (enum sq_bs_exponent_rule)i;
-            from += strlen(word[i]);
-        }
+    const unsigned rule = take_word(&from, word);
+    const bool has_word = word[rule];
+    NEED(!has_word || is_first || t->rule == (enum sq_bs_exponent_rule)rule, r, n,
+         "blocks.0.rule = %.40s behind %s of another grid, need one of floor, ceil, even", copy,
+         word[t->rule]);
+    t->rule = has_word ? (enum sq_bs_exponent_rule)rule : t->rule;
     const size_t len = strlen(from);
     *divisor = 0;
     if (has_word && len > 1 && *from == '(' && from[len - 1] == ')') {
         from[len - 1] = '\0';
         from++;
     }
-    while (of[statistic] && strncmp(from, of[statistic], strlen(of[statistic])) != 0)
-        statistic++;
+    const unsigned statistic = take_word(&from, of);
     NEED(is_first || !of[statistic] || t->statistic == (enum sq_bs_statistic)statistic, r, n,
          "blocks.0.rule = %.40s behind %s of another try, need one of them", copy,
          of[t->statistic]);
-    from += of[statistic] ? strlen(of[statistic]) : 0;
     if (of[statistic] && statistic == SQ_BS_PERCENTILE) {
         double percentile = 0;
         char *const end = strchr(from, ')');
@@ -405,7 +407,7 @@ static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *
         *const divided[] = {"binary32", "bfloat16", NULL};
     node *length, *scale, *rule, *choose, *by, *store, *search, *divide, *zero, *zero_bits, *keep,
         *keep_by;
-    unsigned word, divided_by = 0;
+    unsigned word, by_scales;
     const struct key keys[] = {{"length", &length, true},  {"scale", &scale, true},
                                {"rule", &rule, false},     {"search", &search, false},
                                {"choose", &choose, false}, {"by", &by, false},
@@ -423,35 +425,27 @@ static enum sq_status read_block(struct reader *r, node *n, struct sq_bs_table *
     SQ_TRY(read_two(r, keep, "blocks.0.keep", "n, m", 1 << 20, &t->keep_n, &t->keep_m));
     NEED(!keep || t->keep_m > 0, r, keep, "blocks.0.keep = [%u, 0], need m > 0", t->keep_n);
     NEED(!keep_by || keep, r, keep_by, "blocks.0.keep_by: need keep: [n, m]");
-    if (keep_by)
-        SQ_TRY(read_choice(r, keep_by, "blocks.0.keep_by", units, &word));
-    t->keeps_pairs = keep_by && word == 1;
-    if (zero)
-        SQ_TRY(read_choice(r, zero, "blocks.0.zero", zeros, &word));
-    t->zero = (enum sq_bs_zero)(zero ? word : 0);
+    SQ_TRY(read_choice(r, keep_by, "blocks.0.keep_by", units, &word));
+    t->keeps_pairs = word == 1;
+    SQ_TRY(read_choice(r, zero, "blocks.0.zero", zeros, &word));
+    t->zero = (enum sq_bs_zero)word;
     t->zero_bits = t->zero == SQ_BS_ZERO_INT ? t->bits : 0;
     if (zero_bits)
         SQ_TRY(read_uint(r, zero_bits, "blocks.0.zero_bits", 255, &t->zero_bits));
-    if (choose)
-        SQ_TRY(read_choice(r, choose, "blocks.0.choose", chosen, &word));
-    if (divide)
-        SQ_TRY(read_choice(r, divide, "blocks.0.divide", divided, &divided_by));
-    t->is_reciprocal = divided_by == 1;
-    NEED(!choose || word != 0 || t->n_grids > 1, r, choose,
+    SQ_TRY(read_choice(r, choose, "blocks.0.choose", chosen, &by_scales));
+    SQ_TRY(read_choice(r, divide, "blocks.0.divide", divided, &word));
+    t->is_reciprocal = word == 1;
+    NEED(!choose || by_scales || t->n_grids > 1, r, choose,
          "blocks.0.choose = grids, need more than one grid");
     NEED(by || t->n_tries * (1 + t->below + t->above) == 1, r, n,
          "blocks.0: key by is missing, need squared_error or absolute_error");
-    if (by) {
-        SQ_TRY(read_choice(r, by, "blocks.0.by", errors, &word));
-        t->is_absolute = word == 1;
-    }
+    SQ_TRY(read_choice(r, by, "blocks.0.by", errors, &word));
+    t->is_absolute = word == 1;
     NEED(!store == (t->n_grids == 1), r, n,
          t->n_grids == 1 ? "blocks.0.stored: there is one grid, need none"
                          : "blocks.0: key stored is missing, need scale_sign or bits");
-    if (store) {
-        SQ_TRY(read_choice(r, store, "blocks.0.stored", stored, &word));
-        t->is_sign_grid = word == 1;
-    }
+    SQ_TRY(read_choice(r, store, "blocks.0.stored", stored, &word));
+    t->is_sign_grid = word == 1;
     return SQ_OK;
 }
 
@@ -534,7 +528,7 @@ static enum sq_status read_all(struct reader *r, struct sq_bs_description *d)
     node *name, *source, *elements, *blocks, *scale, *operand;
     struct sq_bs_table *const t = &d->table;
     struct sq_error inner;
-    unsigned word = 0;
+    unsigned word;
     const struct key keys[] = {
         {"name", &name, true},     {"source", &source, false},     {"elements", &elements, true},
         {"blocks", &blocks, true}, {"tensor_scale", &scale, true}, {"operands", &operand, false},
@@ -547,8 +541,7 @@ static enum sq_status read_all(struct reader *r, struct sq_bs_description *d)
     SQ_TRY(read_blocks(r, blocks, t));
     SQ_TRY(read_choice(r, scale, "tensor_scale", tensor, &word));
     t->has_global = word > 0;
-    if (operand)
-        SQ_TRY(read_choice(r, operand, "operands", operands, &d->operand));
+    SQ_TRY(read_choice(r, operand, "operands", operands, &d->operand));
     d->act_scale = d->operand == SQ_OPERAND_WEIGHTS ? SQ_BS_ACT_TOKEN : act_scale[word];
     const enum sq_status status = sq_bs_table_settle(t, &inner);
     return status == SQ_OK ? SQ_OK : SQ_FAIL(r->err, status, "%.60s: %s", r->what, inner.text);
@@ -603,79 +596,7 @@ enum sq_status sq_bs_describe(const void *text, size_t nbytes, const char *what,
     return status;
 }
 
-// ---- formats --------------------------------------------------------------------------------
-
-// A format that was read, with its text.
-struct described {
-    struct described *next;
-    char *text;
-    size_t nbytes;
-    struct sq_bs_description d;
-    struct sq_bs_variant variant;
-    struct sq_format_option option[12];
-    struct sq_format_ops ops;
-};
-static struct described *all;
-
-static const struct sq_format_option usual[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, SQ_BS_TAIL, {0}};
-
-static void fill(struct described *f)
-{
-    const struct sq_bs_table *const t = &f->d.table;
-    size_t n = 0;
-    _Static_assert(sizeof usual <= sizeof f->option, "room for all options");
-    for (const struct sq_format_option *o = usual; o->name; o++) {
-        const bool is_scale = strcmp(o->name, "act-scale") == 0;
-        if (is_scale && !t->has_global)
-            continue;
-        f->option[n] = *o;
-        f->option[n].fallback = is_scale                          ? (double)f->d.act_scale
-                                : strcmp(o->name, "operand") == 0 ? (double)f->d.operand
-                                                                  : o->fallback;
-        n++;
-    }
-    f->variant =
-        (struct sq_bs_variant){.blocks = {.kind = SQ_BS_TABLE, .table = t, .block = t->length},
-                               .numbers = t->has_global ? sq_bs_act_scale_number : NULL};
-    f->ops = (struct sq_format_ops){SQ_BS_FORMAT_MEMBERS(t->name, f->option),
-                                    .description = f->text, .variant = &f->variant};
-}
-
-enum sq_status sq_format_described(const char *text, size_t nbytes, const char *what,
-                                   const struct sq_format_ops **f, struct sq_error *err)
-{
-    struct described *one = all;
-    while (one && !(one->nbytes == nbytes && memcmp(one->text, text, nbytes) == 0))
-        one = one->next;
-    if (one) {
-        *f = &one->ops;
-        return SQ_OK;
-    }
-    one = calloc(1, sizeof *one);
-    char *const copy = malloc(nbytes + 1);
-    enum sq_status status = one && copy ? sq_bs_describe(text, nbytes, what, &one->d, err)
-                                        : SQ_NO_MEMORY(err, "a format");
-    if (status != SQ_OK) {
-        SQ_FREE(one, copy);
-        return status;
-    }
-    memcpy(copy, text, nbytes);
-    copy[nbytes] = '\0';
-    one->text = copy;
-    one->nbytes = nbytes;
-    fill(one);
-    status = sq_format_add(&one->ops, err);
-    if (status != SQ_OK) {
-        SQ_FREE(copy, one);
-        return status;
-    }
-    one->next = all;
-    all = one;
-    *f = &one->ops;
-    return SQ_OK;
-}
-
-// ---- files ----------------------------------------------------------------------------------
+// ---- other values -----------------------------------------------------------------------------
 
 // The scalar at a path of keys and numbers, "blocks.0.length"; NULL: there is none.
 static node *scalar_at(struct reader *r, const char *path)
@@ -732,9 +653,8 @@ static enum sq_status put(char **text, const char *what, const char *path, const
     return SQ_OK;
 }
 
-// Puts "KEY=VALUE" into the text, and "_KEY_VALUE" after the format's name, as in "_length_32".
-static enum sq_status put_set(char **text, const char *what, const char *set, size_t len,
-                              struct sq_error *err)
+enum sq_status sq_bs_describe_set(char **text, const char *what, const char *set, size_t len,
+                                  struct sq_error *err)
 {
     char path[TEXT], value[TEXT], name[TEXT];
     const char *const equals = memchr(set, '=', len);
@@ -752,38 +672,4 @@ static enum sq_status put_set(char **text, const char *what, const char *set, si
         *c = strchr(" .+-/()", *c) ? '_' : *c;
     SQ_TRY(put(text, what, path, value, false, err));
     return put(text, what, "name", name, true, err);
-}
-
-static enum sq_status open_file(const char *path, const char *sets, const struct sq_format_ops **f,
-                                struct sq_error *err)
-{
-    struct sq_file_view map;
-    SQ_TRY(sq_file_map(path, &map, err));
-    SQ_FREED char *text = strndup(map.data ? (const char *)map.data : "",
-                                  map.nbytes <= SQ_BS_DESCRIPTION_MAX ? map.nbytes : 0);
-    const bool is_whole = text && strlen(text) == map.nbytes;
-    enum sq_status status = text ? SQ_OK : SQ_NO_MEMORY(err, "%.60s", sq_path_tail(path));
-    if (status == SQ_OK && !is_whole)
-        status = SQ_FAIL(err, SQ_ERR_ARG, "%.60s: %zu bytes, need a text of at most %d",
-                         sq_path_tail(path), map.nbytes, SQ_BS_DESCRIPTION_MAX);
-    sq_file_unmap(&map);
-    while (status == SQ_OK && *sets == '@') {
-        const size_t len = strcspn(sets + 1, "@");
-        status = put_set(&text, path, sets + 1, len, err);
-        sets += len + 1;
-    }
-    return status == SQ_OK ? sq_format_described(text, strlen(text), path, f, err) : status;
-}
-
-enum sq_status sq_format_named(const char *name, const char *home, const struct sq_format_ops **f,
-                               struct sq_error *err)
-{
-    char file[512], path[SQ_HOME_SIZE];
-    const size_t len = strcspn(name, "@");
-    *f = sq_format_find(name);
-    if (*f || len >= sizeof file)
-        return SQ_OK;
-    snprintf(file, sizeof file, "%.*s", (int)len, name);
-    sq_home_find(home, file, SQ_HOME_FORMAT, path, sizeof path);
-    return access(path, F_OK) == 0 ? open_file(path, name + len, f, err) : SQ_OK;
 }

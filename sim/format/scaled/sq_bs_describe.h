@@ -19,3 +19,7 @@ enum { SQ_BS_DESCRIPTION_MAX = 16 << 10 }; // bytes of a text
 // sq_bs_table_settle refuses. Runs nothing and opens nothing.
 enum sq_status sq_bs_describe(const void *text, size_t nbytes, const char *what,
                               struct sq_bs_description *d, struct sq_error *err);
+// Puts "KEY=VALUE" of `len` bytes into *text, which is allocated, and "_KEY_VALUE" after the format's name, as in
+// "_length_32". SQ_ERR_ARG where there is no scalar KEY, or the value is no word or number.
+enum sq_status sq_bs_describe_set(char **text, const char *what, const char *set, size_t len,
+                                  struct sq_error *err);
