@@ -290,16 +290,6 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
     return status;
 }
 
-// A decoder block, calibrated on *calib.
-static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t block,
-                               struct sq_error *err)
-{
-    const size_t first = block * SQ_BLOCK_LAYERS;
-    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
-    SQ_TRY(sq_eval_collect(calib, block, sq_recipe_needs(&work->r), &in, err));
-    return sq_eval_encode(work->ck, block, &work->r, &in, &work->choice, work->layer + first, err);
-}
-
 // Layers [first, end), encoded, are measured and printed.
 static enum sq_status finish_layers(struct work *work, size_t first, size_t end,
                                     struct sq_error *err)
@@ -360,7 +350,8 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     enum sq_status status = sq_layer_scan(work->ck, &tokens, &work->r, &work->choice, err);
     SQ_THEN(status, sq_llama_init(&calib, work->ck, &tokens, err));
     for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++) {
-        status = do_block(work, &calib, b, err);
+        status = sq_eval_calibrated(&calib, work->ck, b, &work->r, &work->choice,
+                                    work->layer + b * SQ_BLOCK_LAYERS, err);
         if (status == SQ_OK && !work->in->train)
             status = finish_layers(work, b * SQ_BLOCK_LAYERS, (b + 1) * SQ_BLOCK_LAYERS, err);
     }

@@ -190,6 +190,24 @@ enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
     return status;
 }
 
+enum sq_status sq_eval_calibrated(struct sq_llama *calib, const struct sq_checkpoint *ck,
+                                  size_t block, const struct sq_recipe *r,
+                                  const struct sq_layer_choice *choice,
+                                  struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
+                                  struct sq_error *err)
+{
+    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
+    if (calib)
+        SQ_TRY(sq_eval_collect(calib, block, sq_recipe_needs(r), &in, err));
+    return sq_eval_encode(ck, block, r, calib ? &in : NULL, choice, layer, err);
+}
+
+void sq_eval_layers_free(struct sq_quant_layer (*layer)[SQ_BLOCK_LAYERS])
+{
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+        sq_quant_layer_free(&(*layer)[i]);
+}
+
 // A pass of a block whose first layers are encoded: what the layers after them see.
 struct behind {
     const struct encoding *e;

@@ -39,6 +39,14 @@ enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const struct sq_layer_choice *choice,
                               struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err);
 
+// The same, calibrated by a pass of `calib` through the block; NULL: the recipe needs no inputs.
+enum sq_status sq_eval_calibrated(struct sq_llama *calib, const struct sq_checkpoint *ck,
+                                  size_t block, const struct sq_recipe *r,
+                                  const struct sq_layer_choice *choice,
+                                  struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
+                                  struct sq_error *err);
+void sq_eval_layers_free(struct sq_quant_layer (*layer)[SQ_BLOCK_LAYERS]);
+
 // The same, each layer from the inputs that the encoded ones before it give, in the block and, as
 // *s stands, before it; *s is behind the encoded block afterwards. Five passes of the block, not
 // one.

@@ -14,7 +14,7 @@ struct walk {
     struct sq_layer_choice choice;
     sq_encoded_visit *visit;
     void *context;
-    struct sq_quant_layer layer[SQ_BLOCK_LAYERS]; // of the block
+    const struct sq_quant_layer *layer; // of the block
 };
 
 // ---- without calibration --------------------------------------------------------------------
@@ -62,19 +62,14 @@ static enum sq_status do_block(struct walk *v, struct sq_llama *calib, struct sq
                                size_t block, struct sq_error *err)
 {
     const size_t first = block * SQ_BLOCK_LAYERS;
-    struct sq_eval_inputs in;
+    SQ_CLOSED(sq_eval_layers_free) struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
     if (!wants_any(v, first, first + SQ_BLOCK_LAYERS)) {
         SQ_TRY(sq_llama_block(calib, block, NULL, NULL, err));
         return sq_llama_block(seen, block, NULL, NULL, err);
     }
-    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(v->r), &in, err);
-    SQ_THEN(status, sq_eval_encode(v->ck, block, v->r, &in, &v->choice, v->layer, err));
-    sq_eval_inputs_free(&in);
-    SQ_TRY(status);
-    status = sq_llama_block(seen, block, hook, v, err);
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
-        sq_quant_layer_free(&v->layer[i]);
-    return status;
+    SQ_TRY(sq_eval_calibrated(calib, v->ck, block, v->r, &v->choice, layer, err));
+    v->layer = layer;
+    return sq_llama_block(seen, block, hook, v, err);
 }
 
 static enum sq_status do_blocks(struct walk *v, const struct sq_tokens *calib,

@@ -92,22 +92,20 @@ static enum sq_status step(struct evaluation *e, size_t j, size_t block,
                            const struct sq_eval_inputs *in, struct sq_error *err)
 {
     struct run *run = &e->run[j];
-    struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
+    SQ_CLOSED(sq_eval_layers_free) struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
     const size_t at = block * e->n_runs + j, n_blocks = e->ck->config.n_layers * e->n_runs;
     if (!run->r) {
         say(e->watch, SQ_EVAL_REFERENCE, at, n_blocks);
         return sq_llama_block(&run->eval, block, NULL, NULL, err);
     }
     say(e->watch, SQ_EVAL_ENCODING, at, n_blocks);
-    enum sq_status status = encode(run, block, in, layer, err);
+    const enum sq_status status = encode(run, block, in, layer, err);
     say(e->watch, SQ_EVAL_PRODUCTS, at, n_blocks);
-    SQ_THEN(status, sq_eval_block(&run->eval, block, run->r, layer, run->choice.is_dense,
-                                  run->job->report, run->job->context, err));
-    if (status == SQ_OK)
-        count(run, block, layer);
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
-        sq_quant_layer_free(&layer[i]);
-    return status;
+    SQ_TRY(status);
+    SQ_TRY(sq_eval_block(&run->eval, block, run->r, layer, run->choice.is_dense, run->job->report,
+                         run->job->context, err));
+    count(run, block, layer);
+    return SQ_OK;
 }
 
 // A block of all of them.

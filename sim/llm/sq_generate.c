@@ -38,15 +38,11 @@ static enum sq_status encode_block(struct generation *g, struct sq_llama *calib,
     const size_t first = block * SQ_BLOCK_LAYERS;
     struct sq_quant_layer *const layer = g->layer + first;
     const struct sq_recipe *const r = g->o->recipe;
-    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
     if (g->o->file)
         return sq_layer_file_block(g->o->file, &g->ck->layer[first], SQ_BLOCK_LAYERS, layer, err);
-    if (!calib)
-        return sq_eval_encode(g->ck, block, r, NULL, &g->choice, layer, err);
-    if (r->is_sequential)
-        return sq_eval_encode_behind(calib, block, r, &g->choice, layer, err);
-    SQ_TRY(sq_eval_collect(calib, block, sq_recipe_needs(r), &in, err));
-    return sq_eval_encode(g->ck, block, r, &in, &g->choice, layer, err);
+    return calib && r->is_sequential
+               ? sq_eval_encode_behind(calib, block, r, &g->choice, layer, err)
+               : sq_eval_calibrated(calib, g->ck, block, r, &g->choice, layer, err);
 }
 
 static enum sq_status encode(struct generation *g, struct sq_error *err)

@@ -17,33 +17,33 @@ static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
 {
     const size_t n = q->n, k = q->k_orig;
     double signal, noise;
-    float *row = malloc(k * sizeof *row);
+    SQ_FREED float *row = malloc(k * sizeof *row);
     SQ_NEED(row, err, "a row of %zu", k);
-    enum sq_status status = sq_output_energy(c, w, n, &signal, err);
-    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+    SQ_TRY(sq_output_energy(c, w, n, &signal, err));
+    for (size_t i = 0; i < n; i++) {
         q->format->values->decode_row(q->state, i, row);
         for (size_t j = 0; j < k; j++)
             w[i * k + j] -= row[j];
     }
-    SQ_THEN(status, sq_output_energy(c, w, n, &noise, err));
-    free(row);
-    SQ_TRY(status);
+    SQ_TRY(sq_output_energy(c, w, n, &noise, err));
     *error = signal > 0 ? sqrt(noise / signal) : 0;
     return SQ_OK;
 }
 
-static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block,
-                                    const struct sq_eval_inputs *in,
-                                    const struct sq_quant_layer *layer, double *error,
-                                    struct sq_error *err)
+static enum sq_status measure_block(struct sq_llama *s, size_t block, const struct sq_recipe *r,
+                                    double *error, struct sq_error *err)
 {
+    const struct sq_checkpoint *const ck = s->ck;
+    SQ_CLOSED(sq_eval_inputs_free) struct sq_eval_inputs in = {0};
+    SQ_CLOSED(sq_eval_layers_free) struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
+    SQ_TRY(sq_eval_collect(s, block, sq_recipe_needs(r) | SQ_NEED_HESSIAN, &in, err));
+    SQ_TRY(sq_eval_encode(ck, block, r, &in, NULL, layer, err));
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
         const size_t l = block * SQ_BLOCK_LAYERS + i;
         SQ_FREED float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
         SQ_TRY(w ? sq_checkpoint_read_layer(ck, l, w, err)
                  : SQ_NO_MEMORY(err, "layer %.60s", ck->layer[l].name));
-        SQ_TRY(
-            relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)], &error[l], err));
+        SQ_TRY(relative_error(&layer[i], w, &in.calibration[sq_block_input_of(i)], &error[l], err));
     }
     return SQ_OK;
 }
@@ -55,21 +55,10 @@ static enum sq_status find_sensitive(const struct sq_checkpoint *ck, const struc
                                      const struct sq_recipe *r, double dense_fraction,
                                      double *error, uint8_t *is_dense, struct sq_error *err)
 {
-    struct sq_llama s;
+    SQ_CLOSED(sq_llama_free) struct sq_llama s = {0};
     SQ_TRY(sq_llama_init(&s, ck, calib, err));
-    enum sq_status status = SQ_OK;
-    for (size_t b = 0; status == SQ_OK && b < ck->config.n_layers; b++) {
-        struct sq_eval_inputs in = {0};
-        struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
-        status = sq_eval_collect(&s, b, sq_recipe_needs(r) | SQ_NEED_HESSIAN, &in, err);
-        SQ_THEN(status, sq_eval_encode(ck, b, r, &in, NULL, layer, err));
-        SQ_THEN(status, measure_block(ck, b, &in, layer, error, err));
-        sq_eval_inputs_free(&in);
-        for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
-            sq_quant_layer_free(&layer[i]);
-    }
-    sq_llama_free(&s);
-    SQ_TRY(status);
+    for (size_t b = 0; b < ck->config.n_layers; b++)
+        SQ_TRY(measure_block(&s, b, r, error, err));
     return sq_sensitive_layers(error, ck->n_layers, dense_fraction, is_dense, err);
 }
 

@@ -69,8 +69,7 @@ static enum sq_status do_block(struct block *b, double target, double *sparsity,
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++)
         sparsity[i] = of_input[sq_block_input_of(i)];
     memcpy(b->s->h, b->after, b->n * sizeof *b->after);
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
-        sq_quant_layer_free(&b->layer[i]);
+    sq_eval_layers_free(&b->layer);
     for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
         sq_histogram_free(&b->histogram[i]);
     return status;

@@ -181,25 +181,15 @@ static enum sq_status start(struct task *t, struct passes *p, struct sq_error *e
 
 static enum sq_status do_block(struct task *t, struct passes *p, size_t block, struct sq_error *err)
 {
-    struct sq_eval_inputs in = {0};
-    struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
-    const bool is_calibrated = p->calib.ck;
-    enum sq_status status = SQ_OK;
-    if (is_calibrated)
-        status = sq_eval_collect(&p->calib, block, sq_recipe_needs(t->r), &in, err);
-    SQ_THEN(status, sq_eval_encode(t->source->ck, block, t->r, is_calibrated ? &in : NULL, NULL,
-                                   layer, err));
-    sq_eval_inputs_free(&in);
+    SQ_CLOSED(sq_eval_layers_free) struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
+    SQ_TRY(sq_eval_calibrated(p->calib.ck ? &p->calib : NULL, t->source->ck, block, t->r, NULL,
+                              layer, err));
     t->layer = layer;
-    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++)
-        status = add_weight(t, &layer[i], NULL, err);
-    for (t->at = 0; status == SQ_OK && p->seen[t->at].ck; t->at++)
-        status = sq_llama_block(&p->seen[t->at], block, hook, t, err);
-    if (status == SQ_OK && p->eval.ck)
-        status = sq_eval_block(&p->eval, block, t->r, layer, NULL, NULL, NULL, err);
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
-        sq_quant_layer_free(&layer[i]);
-    return status;
+        SQ_TRY(add_weight(t, &layer[i], NULL, err));
+    for (t->at = 0; p->seen[t->at].ck; t->at++)
+        SQ_TRY(sq_llama_block(&p->seen[t->at], block, hook, t, err));
+    return p->eval.ck ? sq_eval_block(&p->eval, block, t->r, layer, NULL, NULL, NULL, err) : SQ_OK;
 }
 
 static enum sq_status do_blocks(struct task *t, struct passes *p, struct sq_error *err)
