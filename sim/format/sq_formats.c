@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of formats: the only one.
+#include "sim/format/file/sq_content.h"
 #include "sim/format/sq_format_ops.h"
 
 #include <math.h>
@@ -108,16 +109,14 @@ bool sq_gpu_is_share(const struct sq_gpu_sample *s, double share)
 static enum sq_status part_named(const struct sq_part_source *s, const char *part,
                                  const struct sq_tensor **t, struct sq_error *err)
 {
-    const size_t nbytes = strlen(s->layer) + strlen(part) + 2;
     *t = NULL;
     for (size_t i = 0; i < s->n_parts; i++)
         if (strcmp(s->part[i].name, part) == 0)
             *t = &s->part[i];
     if (!s->file)
         return SQ_OK;
-    SQ_FREED char *full = malloc(nbytes);
+    SQ_FREED char *full = sq_content_name(s->layer, part);
     SQ_NEED(full, err, "a name");
-    snprintf(full, nbytes, "%s%s%s", s->layer, *s->layer ? "." : "", part);
     *t = sq_safetensors_find(s->file, full);
     return SQ_OK;
 }

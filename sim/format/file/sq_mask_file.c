@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "models/quant/sq_algorithm2.h"
+#include "sim/format/file/sq_content.h"
 #include "sim/io/sq_version.h"
 
-enum { PER_LAYER = 3, NAME_LEN = 112, TEXT_LEN = 24 };
+enum { PER_LAYER = 3 };
 
 static enum sq_status check_counts(const char *name, const uint8_t *mask, size_t k, unsigned bank,
                                    unsigned high_per_bank, struct sq_error *err)
@@ -31,45 +32,36 @@ static enum sq_status check_counts(const char *name, const uint8_t *mask, size_t
 
 // Everything a file is made of, in memory at once: a few bytes a channel.
 struct output {
-    struct sq_tensor *tensor; // all perm_hi, perm_lo, then all masks: falling element size
-    struct sq_metadata *metadata;
-    char (*name)[NAME_LEN], (*key)[NAME_LEN], (*text)[TEXT_LEN];
-    uint8_t **data; // [n] perm_hi, perm_lo and bits of a layer
+    struct sq_content c; // tensors: all perm_hi, perm_lo, then all masks: falling element size
+    uint8_t **data;      // [n] perm_hi, perm_lo and bits of a layer
     size_t n;
 };
-
-static bool output_alloc(struct output *o, size_t n)
-{
-    *o = (struct output){.n = n};
-    o->tensor = calloc(PER_LAYER * n, sizeof *o->tensor);
-    o->metadata = calloc(8 + 2 * n, sizeof *o->metadata);
-    o->name = calloc(PER_LAYER * n, sizeof *o->name);
-    o->key = calloc(2 * n, sizeof *o->key);
-    o->text = calloc(2 + 2 * n, sizeof *o->text);
-    o->data = calloc(n, sizeof *o->data);
-    return o->tensor && o->metadata && o->name && o->key && o->text && o->data;
-}
 
 static void output_free(struct output *o)
 {
     for (size_t i = 0; o->data && i < o->n; i++)
         free(o->data[i]);
-    SQ_FREE(o->tensor, o->metadata, o->name, o->key, o->text, o->data);
+    free(o->data);
+    sq_content_free(&o->c);
 }
 
 static void put_tensor(struct output *o, size_t at, const char *layer, const char *part,
                        enum sq_dtype dtype, size_t count, const uint8_t *data)
 {
-    snprintf(o->name[at], NAME_LEN, "%.95s.%s", layer, part);
-    o->tensor[at] = (struct sq_tensor){
-        .name = o->name[at], .dtype = dtype, .n_dims = 1, .dim = {count}, .data = data};
+    o->c.tensor[at] = (struct sq_tensor){.name = sq_content_name(layer, part),
+                                         .dtype = dtype,
+                                         .n_dims = 1,
+                                         .dim = {count},
+                                         .data = data};
+    o->c.has_failed = o->c.has_failed || !o->c.tensor[at].name;
 }
 
-static bool put_layer(struct output *o, size_t i, const struct sq_mask *m)
+static void put_layer(struct output *o, size_t i, const struct sq_mask *m)
 {
     uint8_t *data = o->data[i] = calloc(m->k, 2 * sizeof(uint32_t));
+    o->c.has_failed = o->c.has_failed || !data;
     if (!data)
-        return false;
+        return;
     uint32_t *hi = (uint32_t *)(void *)data;
     const size_t n_hi = sq_static_order(m->mask, m->k, hi, hi + m->k);
     // perm_lo moves up to follow perm_hi; the bits follow. Indices are stored little-endian.
@@ -86,45 +78,39 @@ static bool put_layer(struct output *o, size_t i, const struct sq_mask *m)
     put_tensor(o, 2 * i, m->name, "perm_hi", SQ_I32, n_hi, data);
     put_tensor(o, 2 * i + 1, m->name, "perm_lo", SQ_I32, m->k - n_hi, data + 4 * n_hi);
     put_tensor(o, 2 * o->n + i, m->name, "mask", SQ_U8, (m->k + 7) / 8, bits);
-    return true;
 }
 
-static size_t fill_metadata(struct output *o, const struct sq_mask *mask, unsigned bank,
-                            unsigned high_per_bank, const char *source)
+static void fill_metadata(struct sq_content *c, const struct sq_mask *mask, size_t n, unsigned bank,
+                          unsigned high_per_bank, const char *source)
 {
-    size_t n = 0;
-    snprintf(o->text[0], TEXT_LEN, "%u", bank);
-    snprintf(o->text[1], TEXT_LEN, "%u", high_per_bank);
-    o->metadata[n++] = (struct sq_metadata){"system", SQ_MASK_SYSTEM};
-    o->metadata[n++] = (struct sq_metadata){"version", "1"};
-    o->metadata[n++] = (struct sq_metadata){"bank", o->text[0]};
-    o->metadata[n++] = (struct sq_metadata){"k", o->text[1]};
-    o->metadata[n++] = (struct sq_metadata){"producer", "golden"};
-    o->metadata[n++] = (struct sq_metadata){"source", source};
-    o->metadata[n++] = (struct sq_metadata){"tool", "sqsim " SQ_VERSION};
-    for (size_t i = 0; i < o->n; i++) {
-        snprintf(o->key[2 * i], NAME_LEN, "%.95s.K", mask[i].name);
-        snprintf(o->key[2 * i + 1], NAME_LEN, "%.95s.k_orig", mask[i].name);
-        snprintf(o->text[2 + 2 * i], TEXT_LEN, "%zu", mask[i].k);
-        snprintf(o->text[3 + 2 * i], TEXT_LEN, "%zu", mask[i].k_orig);
-        o->metadata[n++] = (struct sq_metadata){o->key[2 * i], o->text[2 + 2 * i]};
-        o->metadata[n++] = (struct sq_metadata){o->key[2 * i + 1], o->text[3 + 2 * i]};
+    sq_content_text(c, "", "system", SQ_MASK_SYSTEM);
+    sq_content_text(c, "", "version", "1");
+    sq_content_number(c, "", "bank", bank);
+    sq_content_number(c, "", "k", high_per_bank);
+    sq_content_text(c, "", "producer", "golden");
+    sq_content_text(c, "", "source", source);
+    sq_content_text(c, "", "tool", "sqsim " SQ_VERSION);
+    for (size_t i = 0; i < n; i++) {
+        sq_content_number(c, mask[i].name, "K", mask[i].k);
+        sq_content_number(c, mask[i].name, "k_orig", mask[i].k_orig);
     }
-    return n;
 }
 
 enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size_t n, unsigned bank,
                               unsigned high_per_bank, const char *source, struct sq_error *err)
 {
-    SQ_CLOSED(output_free) struct output o = {0};
+    SQ_CLOSED(output_free) struct output o = {.n = n};
     for (size_t i = 0; i < n; i++)
         SQ_TRY(check_counts(mask[i].name, mask[i].mask, mask[i].k, bank, high_per_bank, err));
-    bool has_memory = output_alloc(&o, n);
-    for (size_t i = 0; has_memory && i < n; i++)
-        has_memory = put_layer(&o, i, &mask[i]);
-    SQ_NEED(has_memory, err, "%zu masks", n);
-    return sq_safetensors_write(path, o.tensor, PER_LAYER * n, o.metadata,
-                                fill_metadata(&o, mask, bank, high_per_bank, source), err);
+    sq_content_init(&o.c, 8 + 2 * n, PER_LAYER * n);
+    o.data = calloc(n, sizeof *o.data);
+    SQ_NEED(!o.c.has_failed && o.data, err, "%zu masks", n);
+    o.c.n_tensors = PER_LAYER * n;
+    for (size_t i = 0; i < n; i++)
+        put_layer(&o, i, &mask[i]);
+    fill_metadata(&o.c, mask, n, bank, high_per_bank, source);
+    SQ_NEED(!o.c.has_failed, err, "%zu masks", n);
+    return sq_safetensors_write(path, o.c.tensor, o.c.n_tensors, o.c.pair, o.c.n_pairs, err);
 }
 
 // ---- reading --------------------------------------------------------------------------------
@@ -132,7 +118,7 @@ enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size
 static enum sq_status find(const struct sq_safetensors *st, const char *layer, const char *part,
                            enum sq_dtype dtype, const struct sq_tensor **t, struct sq_error *err)
 {
-    char name[NAME_LEN];
+    char name[112];
     snprintf(name, sizeof name, "%.95s.%s", layer, part);
     *t = sq_safetensors_find(st, name);
     SQ_FAIL_IF(!*t || (*t)->dtype != dtype || (*t)->n_dims != 1, err, SQ_ERR_DAMAGED,

@@ -2,15 +2,13 @@
 // Writes files of packed SQ weights, one layer after the other (sq_operand_file.h).
 #include "sim/format/file/sq_operand_file.h"
 
+#include "sim/format/file/sq_content.h"
 #include "sim/format/sq_format_ops.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/io/sq_version.h"
-
-#define DIM_MAX (UINT64_C(1) << 31)
 
 // ---- operand --------------------------------------------------------------------------------
 
@@ -19,7 +17,7 @@ enum sq_status sq_operand_alloc(struct sq_operand *o, const struct sq_format *f,
 {
     *o = (struct sq_operand){0};
     SQ_TRY(sq_format_check(f, err));
-    SQ_FAIL_IF(n < 1 || n > DIM_MAX || k_orig < 1 || k_orig > DIM_MAX, err, SQ_ERR_SHAPE,
+    SQ_FAIL_IF(n < 1 || n > SQ_DIM_MAX || k_orig < 1 || k_orig > SQ_DIM_MAX, err, SQ_ERR_SHAPE,
                "N x K = %zu x %zu, need 1..2^31 each", n, k_orig);
     size_t k = sq_k_padded(f, k_orig);
     o->m = (struct sq_matrix){.format = *f, .n = n, .k = k, .k_orig = k_orig};
@@ -43,92 +41,48 @@ void sq_operand_free(struct sq_operand *o)
     *o = (struct sq_operand){0};
 }
 
-// ---- names ----------------------------------------------------------------------------------
-
-// "layer" + "lo" -> "layer.lo"; "" + "lo" -> "lo". The caller frees; NULL without memory.
-static char *join(const char *prefix, const char *name)
-{
-    size_t n = strlen(prefix) + strlen(name) + 2;
-    char *full = malloc(n);
-    if (full)
-        snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", name);
-    return full;
-}
-
-static char *number(uint64_t v)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, v);
-    return strdup(text);
-}
-
 // ---- writing --------------------------------------------------------------------------------
 
-// Growing list of metadata that owns its strings.
-struct pairs {
-    struct sq_metadata *pair;
-    size_t n;
-    bool failed;
-};
-
-static void add(struct pairs *p, char *key, char *value)
-{
-    p->failed = p->failed || !key || !value;
-    p->pair[p->n++] = (struct sq_metadata){key, value};
-}
-
-static void add_info(struct pairs *p, const struct sq_operand_file_info *info)
+static void add_info(struct sq_content *c, const struct sq_operand_file_info *info)
 {
     const struct sq_format *f = &info->format;
-    add(p, strdup("system"), strdup(sq_format_of_packed()->name));
-    add(p, strdup("version"), strdup("1"));
-    add(p, strdup("h_high"), number(f->high_bits));
-    add(p, strdup("h_low"), number(f->low_bits));
-    add(p, strdup("bank"), number(f->bank));
-    add(p, strdup("k"), number(f->high_per_bank));
-    add(p, strdup("group"), f->group ? number(f->group) : strdup("row"));
-    add(p, strdup("scale_type"), strdup("f32"));
-    add(p, strdup("producer"), strdup(info->producer));
-    add(p, strdup("source"), strdup(info->source));
-    add(p, strdup("seed"), number(info->seed));
-    add(p, strdup("tool"), strdup("sqsim " SQ_VERSION));
+    sq_content_text(c, "", "system", sq_format_of_packed()->name);
+    sq_content_text(c, "", "version", "1");
+    sq_content_number(c, "", "h_high", f->high_bits);
+    sq_content_number(c, "", "h_low", f->low_bits);
+    sq_content_number(c, "", "bank", f->bank);
+    sq_content_number(c, "", "k", f->high_per_bank);
+    if (f->group)
+        sq_content_number(c, "", "group", f->group);
+    else
+        sq_content_text(c, "", "group", "row");
+    sq_content_text(c, "", "scale_type", "f32");
+    sq_content_text(c, "", "producer", info->producer);
+    sq_content_text(c, "", "source", info->source);
+    sq_content_number(c, "", "seed", info->seed);
+    sq_content_text(c, "", "tool", "sqsim " SQ_VERSION);
 }
-enum { N_INFO = 12, N_PER_ITEM = 4 };
-
-static void add_item(struct pairs *p, const struct sq_format *f,
-                     const struct sq_operand_file_item *item)
-{
-    char digest[SQ_DIGEST_LABEL_SIZE];
-    sq_digest_label(item->input_digest, digest);
-    add(p, join(item->name, "N"), number(item->n));
-    add(p, join(item->name, "K"), number(sq_k_padded(f, item->k_orig)));
-    add(p, join(item->name, "k_orig"), number(item->k_orig));
-    add(p, join(item->name, "input_digest"), strdup(digest));
-}
-
-static struct sq_tensor tensor_2d(char *name, enum sq_dtype dtype, size_t rows, size_t cols)
-{
-    return (struct sq_tensor){.name = name, .dtype = dtype, .n_dims = 2, .dim = {rows, cols}};
-}
+enum { N_INFO = 12 };
 
 // Tensor 2i, 2i+1: scales of item i; 2n+2i, 2n+2i+1: its streams.
-static void declare(const struct sq_format *f, const struct sq_operand_file_item *item, size_t i,
-                    size_t n, struct sq_tensor *t)
+static void declare(struct sq_content *c, const struct sq_format *f,
+                    const struct sq_operand_file_item *item, size_t i, size_t n)
 {
-    size_t k = sq_k_padded(f, item->k_orig), scales = sq_n_groups(f, k);
-    t[2 * i] = tensor_2d(join(item->name, "s_lo"), SQ_F32, item->n, scales);
-    t[2 * i + 1] = tensor_2d(join(item->name, "s_hi"), SQ_F32, item->n, scales);
-    t[2 * n + 2 * i] = tensor_2d(join(item->name, "lo"), SQ_U8, item->n, sq_lo_row_nbytes(f, k));
-    t[2 * n + 2 * i + 1] =
-        tensor_2d(join(item->name, "hi"), SQ_U8, item->n, sq_hi_row_nbytes(f, k));
+    const size_t k = sq_k_padded(f, item->k_orig), scales = sq_n_groups(f, k);
+    sq_content_layer(c, item->name, item->n, k, item->k_orig, &item->input_digest);
+    sq_content_matrix(c, 2 * i, item->name, "s_lo", SQ_F32, item->n, scales);
+    sq_content_matrix(c, 2 * i + 1, item->name, "s_hi", SQ_F32, item->n, scales);
+    sq_content_matrix(c, 2 * n + 2 * i, item->name, "lo", SQ_U8, item->n, sq_lo_row_nbytes(f, k));
+    sq_content_matrix(c, 2 * n + 2 * i + 1, item->name, "hi", SQ_U8, item->n,
+                      sq_hi_row_nbytes(f, k));
 }
 
 static enum sq_status check_items(const struct sq_operand_file_item *item, size_t n,
                                   struct sq_error *err)
 {
     for (size_t i = 0; i < n; i++) {
-        SQ_FAIL_IF(item[i].n < 1 || item[i].n > DIM_MAX || item[i].k_orig < 1 ||
-                       item[i].k_orig > DIM_MAX,
+        SQ_FAIL_IF(item[i].n < 1 || item[i].n > SQ_DIM_MAX || item[i].k_orig < 1 ||
+                       item[i].k_orig > SQ_DIM_MAX,
                    err, SQ_ERR_SHAPE, "operand '%.60s' is %zu x %zu, need 1..2^31 each",
                    item[i].name, item[i].n, item[i].k_orig);
         SQ_FAIL_IF(item[i].name[0] == '\0' && n > 1, err, SQ_ERR_ARG,
@@ -145,27 +99,15 @@ enum sq_status sq_operand_file_begin(struct sq_operand_file_writer *w, const cha
     *w = (struct sq_operand_file_writer){.n_items = n_items};
     SQ_TRY(sq_format_check(&info->format, err));
     SQ_TRY(check_items(item, n_items, err));
-    struct pairs p = {.pair = calloc(N_INFO + N_PER_ITEM * n_items, sizeof *p.pair)};
-    SQ_FREED struct sq_tensor *t = calloc(4 * n_items, sizeof *t);
-    bool failed = !p.pair || !t;
-    if (!failed) {
-        add_info(&p, info);
-        for (size_t i = 0; i < n_items; i++) {
-            add_item(&p, &info->format, &item[i]);
-            declare(&info->format, &item[i], i, n_items, t);
-        }
-        for (size_t i = 0; i < 4 * n_items; i++)
-            failed = failed || !t[i].name;
-    }
-    enum sq_status status =
-        failed || p.failed ? SQ_NO_MEMORY(err, "%zu operands", n_items)
-                           : sq_safetensors_begin(&w->file, path, t, 4 * n_items, p.pair, p.n, err);
-    for (size_t i = 0; t && i < 4 * n_items; i++)
-        free((void *)(uintptr_t)t[i].name);
-    for (size_t i = 0; i < p.n; i++)
-        SQ_FREE((void *)(uintptr_t)p.pair[i].key, (void *)(uintptr_t)p.pair[i].value);
-    free(p.pair);
-    return status;
+    SQ_CLOSED(sq_content_free) struct sq_content c;
+    sq_content_init(&c, N_INFO + SQ_CONTENT_LAYER * n_items, 4 * n_items);
+    SQ_NEED(!c.has_failed, err, "%zu operands", n_items);
+    c.n_tensors = 4 * n_items;
+    add_info(&c, info);
+    for (size_t i = 0; i < n_items; i++)
+        declare(&c, &info->format, &item[i], i, n_items);
+    SQ_NEED(!c.has_failed, err, "%zu operands", n_items);
+    return sq_safetensors_begin(&w->file, path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
 }
 
 enum sq_status sq_operand_file_put(struct sq_operand_file_writer *w, size_t i,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/format/file/sq_content.h"
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/format/sq_format_ops.h"
 
@@ -19,19 +20,11 @@ bool sq_operand_file_is_encoded(const struct sq_safetensors *st)
 static enum sq_status read_number(const struct sq_safetensors *st, const char *prefix,
                                   const char *key, size_t *value, struct sq_error *err)
 {
-    size_t n = strlen(prefix) + strlen(key) + 2;
-    char *full = malloc(n);
-    SQ_NEED(full, err, "metadata");
-    snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", key);
-    const char *text = sq_safetensors_metadata(st, full);
-    free(full);
-    SQ_FAIL_IF(!text, err, SQ_ERR_DAMAGED, "metadata %s of '%.60s' is missing", key, prefix);
-    uint64_t v = 0;
-    size_t len = strspn(text, "0123456789");
-    for (size_t i = 0; i < len && i < 11; i++)
-        v = 10 * v + (uint64_t)(text[i] - '0');
-    SQ_FAIL_IF(len == 0 || len > 10 || text[len] != '\0' || v < 1 || v > UINT64_C(1) << 31, err,
-               SQ_ERR_DAMAGED, "metadata %s of '%.60s' is no number in 1..2^31", key, prefix);
+    const char *text;
+    uint64_t v;
+    SQ_TRY(sq_content_find(st, prefix, key, &text, err));
+    SQ_FAIL_IF(!sq_content_is_number(text, 1, SQ_DIM_MAX, &v), err, SQ_ERR_DAMAGED,
+               "metadata %s of '%.60s' is no number in 1..2^31", key, prefix);
     *value = (size_t)v;
     return SQ_OK;
 }
@@ -72,12 +65,9 @@ static enum sq_status need_tensor(const struct sq_operand_file *t,
                                   enum sq_dtype dtype, size_t cols, const struct sq_tensor **found,
                                   struct sq_error *err)
 {
-    size_t len = strlen(e->name) + strlen(part) + 2;
-    char *full = malloc(len);
+    SQ_FREED char *full = sq_content_name(e->name, part);
     SQ_NEED(full, err, "an operand");
-    snprintf(full, len, "%s%s%s", e->name, *e->name ? "." : "", part);
     *found = sq_safetensors_find(&t->file, full);
-    free(full);
     SQ_FAIL_IF(!*found, err, SQ_ERR_DAMAGED, "tensor %s of operand '%.60s' is missing", part,
                e->name);
     SQ_FAIL_IF((*found)->dtype != dtype || (*found)->n_dims != 2, err, SQ_ERR_SHAPE,
@@ -105,15 +95,6 @@ static enum sq_status read_entry(const struct sq_operand_file *t, struct sq_oper
     return need_tensor(t, e, "s_hi", SQ_F32, sq_n_groups(f, e->k), &e->s_hi, err);
 }
 
-// Length of the operand name in "name.lo" or "lo"; -1 for another tensor.
-static long operand_name_len(const char *tensor)
-{
-    size_t n = strlen(tensor);
-    if (strcmp(tensor, "lo") == 0)
-        return 0;
-    return n > 3 && strcmp(tensor + n - 3, ".lo") == 0 ? (long)n - 3 : -1;
-}
-
 static enum sq_status read_entries(struct sq_operand_file *t, struct sq_error *err)
 {
     const struct sq_safetensors *st = &t->file;
@@ -121,7 +102,7 @@ static enum sq_status read_entries(struct sq_operand_file *t, struct sq_error *e
     t->entry = calloc(st->n_tensors + 1, sizeof *t->entry);
     SQ_NEED(t->entry, err, "%zu tensors", st->n_tensors);
     for (size_t i = 0; i < st->n_tensors; i++) {
-        long n = operand_name_len(st->tensor[i].name);
+        long n = sq_content_layer_length(st->tensor[i].name, "lo");
         if (n < 0)
             continue;
         struct sq_operand_file_entry *e = &t->entry[t->n_operands++];

@@ -2,66 +2,33 @@
 // Writes the tensors and the metadata of encoded layers, and reads them back (sq_weight_file.h).
 #include "sim/format/file/sq_weight_file.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/format/file/sq_content.h"
 #include "sim/format/file/sq_operand_file.h"
 #include "sim/io/sq_version.h"
 
-#define DIM_MAX (UINT64_C(1) << 31)
-
-// "layer" + "meta" -> "layer.meta"; "" + "meta" -> "meta". The caller frees; NULL without memory.
-static char *join(const char *prefix, const char *name)
-{
-    const size_t n = strlen(prefix) + strlen(name) + 2;
-    char *full = malloc(n);
-    if (full)
-        snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", name);
-    return full;
-}
-
 // ---- writing --------------------------------------------------------------------------------
 
-// Growing lists that own their strings.
-struct content {
-    struct sq_metadata *pair;
-    struct sq_tensor *tensor;
-    size_t n_pairs, n_tensors;
-    bool failed;
-};
+enum { N_INFO = 7 };
 
-static void add(struct content *c, char *key, char *value)
-{
-    c->failed = c->failed || !key || !value;
-    c->pair[c->n_pairs++] = (struct sq_metadata){key, value};
-}
-
-static char *number(uint64_t v)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, v);
-    return strdup(text);
-}
-
-enum { N_INFO = 7, N_PER_ITEM = 4 };
-
-static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
+static void add_info(struct sq_content *c, const struct sq_recipe *r, const char *source)
 {
     const struct sq_format_ops *ops = r->format;
     struct sq_recipe copy = *r;
     struct sq_metadata_value value[SQ_VALUES_MAX];
     const size_t n = ops->file->numbers ? ops->file->numbers(&copy, value) : 0;
-    add(c, strdup("system"), strdup(ops->name));
-    add(c, strdup("version"), strdup("1"));
-    add(c, strdup("producer"), strdup("golden"));
-    add(c, strdup("source"), strdup(source));
-    add(c, strdup("tool"), strdup("sqsim " SQ_VERSION));
+    sq_content_text(c, "", "system", ops->name);
+    sq_content_text(c, "", "version", "1");
+    sq_content_text(c, "", "producer", "golden");
+    sq_content_text(c, "", "source", source);
+    sq_content_text(c, "", "tool", "sqsim " SQ_VERSION);
     if (r->format->description)
-        add(c, strdup("description"), strdup(r->format->description));
+        sq_content_text(c, "", "description", r->format->description);
     for (size_t i = 0; i < n; i++)
-        add(c, strdup(value[i].key), number(*value[i].number));
+        sq_content_number(c, "", value[i].key, *value[i].number);
     struct sq_recipe plain = sq_recipe_of(ops);
     struct sq_metadata_value usual[SQ_VALUES_MAX];
     const size_t n_optional = ops->file->optional ? ops->file->optional(&copy, value) : 0;
@@ -69,22 +36,11 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
         ops->file->optional(&plain, usual);
     for (size_t i = 0; i < n_optional; i++)
         if (*value[i].number != *usual[i].number)
-            add(c, strdup(value[i].key), number(*value[i].number));
+            sq_content_number(c, "", value[i].key, *value[i].number);
     char alpha[32];
     snprintf(alpha, sizeof alpha, "%.17g", r->alpha);
     if (r->is_smooth)
-        add(c, strdup("smooth"), strdup(alpha));
-}
-
-static void add_item(struct content *c, const struct sq_recipe *r,
-                     const struct sq_weight_item *item)
-{
-    char digest[SQ_DIGEST_LABEL_SIZE];
-    sq_digest_label(item->input_digest, digest);
-    add(c, join(item->name, "N"), number(item->n));
-    add(c, join(item->name, "K"), number(sq_recipe_padded(r, item->k_orig)));
-    add(c, join(item->name, "k_orig"), number(item->k_orig));
-    add(c, join(item->name, "input_digest"), strdup(digest));
+        sq_content_text(c, "", "smooth", alpha);
 }
 
 size_t sq_layer_parts(const struct sq_quant_layer *q, struct sq_part part[SQ_LAYER_PARTS_MAX])
@@ -97,7 +53,7 @@ size_t sq_layer_parts(const struct sq_quant_layer *q, struct sq_part part[SQ_LAY
 
 // The tensors of an item whose elements have `nbytes` bytes: files go by falling element size, so
 // that every tensor is aligned.
-static void add_tensors(struct content *c, const struct sq_weight_item *item, size_t nbytes)
+static void add_tensors(struct sq_content *c, const struct sq_weight_item *item, size_t nbytes)
 {
     struct sq_part part[SQ_LAYER_PARTS_MAX];
     const size_t n = sq_layer_parts(item->layer, part);
@@ -105,22 +61,23 @@ static void add_tensors(struct content *c, const struct sq_weight_item *item, si
         if (sq_dtype_nbytes(part[i].dtype) != nbytes)
             continue;
         struct sq_tensor *t = &c->tensor[c->n_tensors++];
-        *t = (struct sq_tensor){.name = join(item->name, part[i].name),
+        *t = (struct sq_tensor){.name = sq_content_name(item->name, part[i].name),
                                 .dtype = part[i].dtype,
                                 .n_dims = part[i].n_dims,
                                 .data = part[i].data};
         for (unsigned d = 0; d < part[i].n_dims; d++)
             t->dim[d] = part[i].dim[d];
-        c->failed = c->failed || !t->name;
+        c->has_failed = c->has_failed || !t->name;
     }
 }
 
-static void fill(struct content *c, const struct sq_recipe *r, const char *source,
+static void fill(struct sq_content *c, const struct sq_recipe *r, const char *source,
                  const struct sq_weight_item *item, size_t n)
 {
     add_info(c, r, source);
     for (size_t i = 0; i < n; i++)
-        add_item(c, r, &item[i]);
+        sq_content_layer(c, item[i].name, item[i].n, sq_recipe_padded(r, item[i].k_orig),
+                         item[i].k_orig, &item[i].input_digest);
     for (size_t nbytes = 8; nbytes > 0; nbytes /= 2)
         for (size_t i = 0; i < n; i++)
             add_tensors(c, &item[i], nbytes);
@@ -130,22 +87,12 @@ enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r,
                                     const struct sq_weight_item *item, size_t n,
                                     struct sq_error *err)
 {
-    struct content c = {
-        .pair = calloc(N_INFO + SQ_VALUES_MAX + N_PER_ITEM * n, sizeof *c.pair),
-        .tensor = calloc(SQ_LAYER_PARTS_MAX * n + 1, sizeof *c.tensor),
-    };
-    c.failed = !c.pair || !c.tensor;
-    if (!c.failed)
+    SQ_CLOSED(sq_content_free) struct sq_content c;
+    sq_content_init(&c, N_INFO + SQ_VALUES_MAX + SQ_CONTENT_LAYER * n, SQ_LAYER_PARTS_MAX * n + 1);
+    if (!c.has_failed)
         fill(&c, r, source, item, n);
-    const enum sq_status status =
-        c.failed ? SQ_NO_MEMORY(err, "%zu layers", n)
-                 : sq_safetensors_write(path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
-    for (size_t i = 0; i < c.n_tensors; i++)
-        free((void *)(uintptr_t)c.tensor[i].name);
-    for (size_t i = 0; i < c.n_pairs; i++)
-        SQ_FREE((void *)(uintptr_t)c.pair[i].key, (void *)(uintptr_t)c.pair[i].value);
-    SQ_FREE(c.tensor, c.pair);
-    return status;
+    SQ_NEED(!c.has_failed, err, "%zu layers", n);
+    return sq_safetensors_write(path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
 }
 
 // ---- reading --------------------------------------------------------------------------------
@@ -183,19 +130,11 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *p
                                   const char *key, uint64_t min, uint64_t max, uint64_t *value,
                                   struct sq_error *err)
 {
-    char *full = join(prefix, key);
-    SQ_NEED(full, err, "metadata");
-    const char *text = sq_safetensors_metadata(st, full);
-    free(full);
-    SQ_FAIL_IF(!text, err, SQ_ERR_DAMAGED, "metadata %s of '%.60s' is missing", key, prefix);
-    const size_t len = strspn(text, "0123456789");
-    uint64_t v = 0;
-    for (size_t i = 0; i < len && i < 11; i++)
-        v = 10 * v + (uint64_t)(text[i] - '0');
-    SQ_FAIL_IF(len == 0 || len > 10 || text[len] != '\0' || v < min || v > max, err, SQ_ERR_DAMAGED,
+    const char *text;
+    SQ_TRY(sq_content_find(st, prefix, key, &text, err));
+    SQ_FAIL_IF(!sq_content_is_number(text, min, max, value), err, SQ_ERR_DAMAGED,
                "metadata %s of '%.60s' is no number in %" PRIu64 "..%" PRIu64, key, prefix, min,
                max);
-    *value = v;
     return SQ_OK;
 }
 
@@ -247,23 +186,13 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
     return sq_recipe_check(r, err);
 }
 
-// Length of the layer name in a key that ends in ".tail" or is "tail"; -1 otherwise.
-static long name_len(const char *key, const char *tail)
-{
-    const size_t n = strlen(key), t = strlen(tail);
-    if (strcmp(key, tail) == 0)
-        return 0;
-    return n > t + 1 && key[n - t - 1] == '.' && strcmp(key + n - t, tail) == 0 ? (long)(n - t - 1)
-                                                                                : -1;
-}
-
 static enum sq_status read_entry(const struct sq_weight_file *f, struct sq_weight_entry *e,
                                  struct sq_error *err)
 {
     uint64_t n, k, k_orig;
-    SQ_TRY(read_number(&f->st, e->name, "N", 1, DIM_MAX, &n, err));
-    SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
-    SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
+    SQ_TRY(read_number(&f->st, e->name, "N", 1, SQ_DIM_MAX, &n, err));
+    SQ_TRY(read_number(&f->st, e->name, "K", 1, SQ_DIM_MAX, &k, err));
+    SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, SQ_DIM_MAX, &k_orig, err));
     const size_t padded = sq_recipe_padded(&f->recipe, k_orig);
     SQ_FAIL_IF(k != padded, err, SQ_ERR_SHAPE,
                "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu", e->name, k,
@@ -319,7 +248,7 @@ static enum sq_status read_entries(struct sq_weight_file *f, struct sq_error *er
     f->layer = calloc(f->st.n_metadata + 1, sizeof *f->layer);
     SQ_NEED(f->layer, err, "%zu layers", f->st.n_metadata);
     for (size_t i = 0; i < f->st.n_metadata; i++) {
-        const long n = name_len(f->st.metadata[i].key, "k_orig");
+        const long n = sq_content_layer_length(f->st.metadata[i].key, "k_orig");
         if (n < 0)
             continue;
         struct sq_weight_entry *e = &f->layer[f->n_layers++];
