@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and reads files of static activation masks (sq_mask_file.h).
+// Writes files of static activation masks (sq_mask_file.h).
 #include "sim/format/file/sq_mask_file.h"
 
 #include <stdio.h>
@@ -27,8 +27,6 @@ static enum sq_status check_counts(const char *name, const uint8_t *mask, size_t
     }
     return SQ_OK;
 }
-
-// ---- writing --------------------------------------------------------------------------------
 
 // Everything a file is made of, in memory at once: a few bytes a channel.
 struct output {
@@ -111,74 +109,4 @@ enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size
     fill_metadata(&o.c, mask, n, bank, high_per_bank, source);
     SQ_NEED(!o.c.has_failed, err, "%zu masks", n);
     return sq_safetensors_write(path, o.c.tensor, o.c.n_tensors, o.c.pair, o.c.n_pairs, err);
-}
-
-// ---- reading --------------------------------------------------------------------------------
-
-static enum sq_status find(const struct sq_safetensors *st, const char *layer, const char *part,
-                           enum sq_dtype dtype, const struct sq_tensor **t, struct sq_error *err)
-{
-    char name[112];
-    snprintf(name, sizeof name, "%.95s.%s", layer, part);
-    *t = sq_safetensors_find(st, name);
-    SQ_FAIL_IF(!*t || (*t)->dtype != dtype || (*t)->n_dims != 1, err, SQ_ERR_DAMAGED,
-               "tensor '%.100s' is missing or not one row of %s", name, sq_dtype_name(dtype));
-    return SQ_OK;
-}
-
-// The list must hold the channels with mask = value, ascending.
-static enum sq_status check_list(const struct sq_tensor *t, const uint8_t *mask, size_t k,
-                                 unsigned value, struct sq_error *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < k; i++) {
-        if (mask[i] != value)
-            continue;
-        uint32_t index = UINT32_MAX;
-        if (n < t->n_elements) {
-            const uint8_t *p = t->data + 4 * n;
-            index =
-                (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-        }
-        SQ_FAIL_IF(index != i, err, SQ_ERR_INDEX, "%.80s[%zu] = %d, need channel %zu", t->name, n,
-                   (int)index, i);
-        n++;
-    }
-    SQ_FAIL_IF(n != t->n_elements, err, SQ_ERR_INDEX, "%.80s lists %zu channels, the mask has %zu",
-               t->name, t->n_elements, n);
-    return SQ_OK;
-}
-
-static enum sq_status read_number(const struct sq_safetensors *st, const char *key, unsigned *value,
-                                  struct sq_error *err)
-{
-    const char *text = sq_safetensors_metadata(st, key);
-    char *end;
-    const unsigned long v = text ? strtoul(text, &end, 10) : 0;
-    SQ_FAIL_IF(!text || end == text || *end || v == 0 || v > 128, err, SQ_ERR_DAMAGED,
-               "metadata '%s' = '%.20s', need 1..128", key, text ? text : "");
-    *value = (unsigned)v;
-    return SQ_OK;
-}
-
-enum sq_status sq_masks_read(const struct sq_safetensors *st, const char *name, size_t k,
-                             uint8_t *mask, struct sq_error *err)
-{
-    const struct sq_tensor *bits, *hi, *lo;
-    unsigned bank, high_per_bank;
-    SQ_TRY(read_number(st, "bank", &bank, err));
-    SQ_TRY(read_number(st, "k", &high_per_bank, err));
-    SQ_TRY(find(st, name, "mask", SQ_U8, &bits, err));
-    SQ_TRY(find(st, name, "perm_hi", SQ_I32, &hi, err));
-    SQ_TRY(find(st, name, "perm_lo", SQ_I32, &lo, err));
-    SQ_FAIL_IF(bits->nbytes != (k + 7) / 8, err, SQ_ERR_DAMAGED,
-               "%.80s has %zu bytes, need %zu for %zu channels", bits->name, bits->nbytes,
-               (k + 7) / 8, k);
-    for (size_t i = 0; i < k; i++)
-        mask[i] = (bits->data[i / 8] >> i % 8 & 1) != 0;
-    SQ_FAIL_IF(k % 8 != 0 && bits->data[k / 8] >> k % 8 != 0, err, SQ_ERR_PADDING,
-               "%.80s: bits beyond channel %zu are not 0", bits->name, k - 1);
-    SQ_TRY(check_counts(bits->name, mask, k, bank, high_per_bank, err));
-    SQ_TRY(check_list(hi, mask, k, 1, err));
-    return check_list(lo, mask, k, 0, err);
 }

@@ -21,9 +21,3 @@ struct sq_mask {
 // has not exactly high_per_bank ones in every bank.
 enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size_t n, unsigned bank,
                               unsigned high_per_bank, const char *source, struct sq_error *err);
-
-// Mask of one layer from an open file into mask[k]. Trusts nothing: SQ_ERR_DAMAGED for tensors that
-// are missing or of another shape, SQ_ERR_PADDING, SQ_ERR_MASK_COUNT, SQ_ERR_INDEX for lists that
-// are not the ascending channels of the mask.
-enum sq_status sq_masks_read(const struct sq_safetensors *st, const char *name, size_t k,
-                             uint8_t *mask, struct sq_error *err);
