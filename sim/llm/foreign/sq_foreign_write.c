@@ -130,34 +130,22 @@ static enum sq_status add_global(struct output *o, const char *layer, float weig
                          : add_number(o, layer, ".input_scale", act);
 }
 
-// Codes of 4 bits in two's complement with 8 added, as words hold them.
-static enum sq_status add_words(struct output *o, const struct sq_layer *l, const uint8_t *code)
+// Codes of 4 or 8 bits in two's complement with half of their range added, as words hold them; integers of 8 bits beside
+// integers of 8 are bytes as they are.
+static enum sq_status add_integers(struct output *o, const struct sq_layer *l, const uint8_t *code)
 {
-    const size_t nbytes = l->n * l->k / 2;
+    const bool is_nibbles = o->kind.bits == 4;
+    const size_t columns = l->k / (is_nibbles ? 8 : 4), nbytes = 4 * l->n * columns;
+    if (!is_nibbles && o->kind.act != SQ_ADOPTED_ACT_NONE)
+        return add(o, l->name, ".weight", SQ_I8, 2, l->n, l->k, code);
     uint8_t *words = keep(o, malloc(nbytes));
     int64_t *shape = keep(o, malloc(2 * sizeof *shape));
     SQ_NEED(words && shape, o->err, "layer %.60s", l->name);
     for (size_t i = 0; i < nbytes; i++)
-        words[i] = code[i] ^ 0x88;
+        words[i] = code[i] ^ (is_nibbles ? 0x88 : 0x80);
     shape[0] = (int64_t)l->n;
     shape[1] = (int64_t)l->k;
-    SQ_TRY(add(o, l->name, ".weight_packed", SQ_I32, 2, l->n, l->k / 8, words));
-    return add(o, l->name, ".weight_shape", SQ_I64, 1, 2, 0, shape);
-}
-
-// Integers of 8 bits beside integers of 8 are bytes; alone they are words of four, with 128 added.
-static enum sq_status add_bytes(struct output *o, const struct sq_layer *l, const uint8_t *code)
-{
-    if (o->kind.act != SQ_ADOPTED_ACT_NONE)
-        return add(o, l->name, ".weight", SQ_I8, 2, l->n, l->k, code);
-    uint8_t *words = keep(o, malloc(l->n * l->k));
-    int64_t *shape = keep(o, malloc(2 * sizeof *shape));
-    SQ_NEED(words && shape, o->err, "layer %.60s", l->name);
-    for (size_t i = 0; i < l->n * l->k; i++)
-        words[i] = code[i] ^ 0x80;
-    shape[0] = (int64_t)l->n;
-    shape[1] = (int64_t)l->k;
-    SQ_TRY(add(o, l->name, ".weight_packed", SQ_I32, 2, l->n, l->k / 4, words));
+    SQ_TRY(add(o, l->name, ".weight_packed", SQ_I32, 2, l->n, columns, words));
     return add(o, l->name, ".weight_shape", SQ_I64, 1, 2, 0, shape);
 }
 
@@ -185,7 +173,7 @@ static enum sq_status add_layer(struct output *o, const struct sq_layer *l,
         return SQ_FAIL(o->err, SQ_ERR_SHAPE, "layer %.60s: K = %zu, need a multiple of %zu",
                        l->name, l->k, a->has_row_scale ? 8 : group);
     if (a->is_integer)
-        SQ_TRY(a->bits == 4 ? add_words(o, l, code) : add_bytes(o, l, code));
+        SQ_TRY(add_integers(o, l, code));
     else if (a->bits == 4)
         SQ_TRY(add(o, l->name, o->as == SQ_FOREIGN_AS_MODELOPT ? ".weight" : ".weight_packed",
                    SQ_U8, 2, l->n, l->k / 2, code));
