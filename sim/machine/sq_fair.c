@@ -307,7 +307,7 @@ const struct sq_fair_silicon sq_fair_silicon_none = {NULL, NULL, NAN, NAN, NAN, 
 
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,
-                                  bool has_outputs, struct sq_fair_silicon *silicon,
+                                  enum sq_fair_extent extent, struct sq_fair_silicon *silicon,
                                   struct sq_error *err)
 {
     const struct sq_core_config *core = &machine->core;
@@ -326,16 +326,17 @@ enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_
         SQ_TRY(price_pe(synth, r, &u, &pe, silicon, err));
     silicon->sum = pe.sum;
     silicon->unit = pe.unit;
-    if (has_outputs)
+    if (extent == SQ_FAIR_WHOLE)
         SQ_TRY(output_of(synth, machine, &u, silicon, err));
-    SQ_TRY(vector_of(synth, machine, silicon, err));
+    if (extent >= SQ_FAIR_VECTOR)
+        SQ_TRY(vector_of(synth, machine, silicon, err));
     silicon->pe_mm2 = 1e-6 * silicon->pe_um2 * cores * core->rows * core->cols;
     silicon->line_mm2 = 1e-6 * silicon->line_um2 * sq_fair_n_lines(machine);
     silicon->sram_mm2 = 1e-6 * sram_um2 * 8 * cores * (double)sq_machine_buffer_nbytes(machine);
-    silicon->mm2 = has_outputs ? silicon->pe_mm2 + or_none(silicon->line_mm2) +
-                                     or_none(silicon->output_mm2) + silicon->vector_mm2 +
-                                     or_none(silicon->sram_mm2)
-                               : NAN;
+    silicon->mm2 = extent == SQ_FAIR_WHOLE ? silicon->pe_mm2 + or_none(silicon->line_mm2) +
+                                                 or_none(silicon->output_mm2) +
+                                                 silicon->vector_mm2 + or_none(silicon->sram_mm2)
+                                           : NAN;
     return SQ_OK;
 }
 

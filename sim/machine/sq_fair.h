@@ -84,15 +84,18 @@ struct sq_fair_silicon {
     double mm2; // the sum of those that are there; NAN without PE
 };
 extern const struct sq_fair_silicon sq_fair_silicon_none; // nothing is known: NAN
+// What is synthesized: PEs and decoders, the vector unit with them, output stages as well.
+enum sq_fair_extent { SQ_FAIR_PES, SQ_FAIR_VECTOR, SQ_FAIR_WHOLE };
+
 // The netlists are those of synth->period_ns (sq_synth_for). At a period, and at the knee, the PE is the best of those with any tail: the
 // smallest that meets the period, else the fastest; the least area times period. The decoder of a line is the smallest that
 // keeps up with it. The vector unit is the smallest, with a clock of its own.
-// sram_um2: of a bit in the buffers (sq_fair_sram); NAN: they are left out. Without has_outputs no output stage is
-// synthesized: output_mm2 and mm2 are NAN. A vector unit counts by its lanes, each of them
+// sram_um2: of a bit in the buffers (sq_fair_sram); NAN: they are left out. What the extent leaves out is not
+// synthesized, and NAN: mm2, of all but a WHOLE. A vector unit counts by its lanes, each of them
 // sq_vector with one, so that its registers between lanes are left out (.9 % in 4 lanes). Errors as above.
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,
-                                  bool has_outputs, struct sq_fair_silicon *silicon,
+                                  enum sq_fair_extent extent, struct sq_fair_silicon *silicon,
                                   struct sq_error *err);
 
 // Square micrometres of a bit in the densest memory of `dir`: Liberty files of 64-bit words (sq_synth_macros_read, whose

@@ -249,12 +249,16 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     struct sq_machine machine = p->machine;
     if (p->machine_name)
         SQ_TRY(make_fair(in, p, &machine, r, err));
+    const bool is_pass = t && t->config;
+    const enum sq_fair_extent extent = in->engines & SQ_ENGINE_OUTPUTS ? SQ_FAIR_WHOLE
+                                       : is_pass                       ? SQ_FAIR_VECTOR
+                                                                       : SQ_FAIR_PES;
     if (in->engines & SQ_ENGINE_ARRAY)
-        SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2,
-                                  in->engines & SQ_ENGINE_OUTPUTS, &r->silicon, err));
+        SQ_TRY(sq_fair_silicon_of(&in->synth, &p->recipe, &machine, in->sram_um2, extent,
+                                  &r->silicon, err));
     if (p->machine_name)
         SQ_TRY(take_clock(in, p, &machine, r, err));
-    if (t && t->config)
+    if (is_pass)
         return run_pass(in, t, p, &machine, r, err);
     const enum sq_status status = time_gemms(in, p, &machine, &memo, r, err);
     sq_machine_memo_clear(&memo);

@@ -203,8 +203,8 @@ static enum sq_status price(const struct rows *r, struct sq_run_one *one, struct
         return SQ_OK;
     const double period_ns = r->request->period_ns;
     const struct sq_fair_second *const second = &one->fair.second;
-    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2, true, s,
-                              err));
+    SQ_TRY(sq_fair_silicon_of(&r->synth, &one->request->recipe, &one->machine, r->sram_um2,
+                              SQ_FAIR_WHOLE, s, err));
     if (second->um2 > 0) {
         s->period_ns = fmax(s->period_ns, second->period_ns);
         s->mm2 += 1e-6 * second->um2 * one->machine.cores;
