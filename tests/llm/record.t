@@ -26,6 +26,8 @@ axes:
   machine: [m.yaml, sim/machines/edge4.yaml]
   format: [sq_w, nvfp4, gqsa]
   rows: [8, 16]
+  low_lanes: [4]
+  high_lanes: [1]
 measures: [stored_bits, utilisation_low, utilisation_high, time_ms, cycles, dram_bytes, memory_cycles, causes]
 END
 mkdir slow
