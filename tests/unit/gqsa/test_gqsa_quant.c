@@ -209,6 +209,24 @@ SQ_TEST(refit_never_harms)
         }
 }
 
+// Weights of a dead channel change neither codes nor scales of a method that looks at inputs.
+SQ_TEST(dead_channels_do_not_matter)
+{
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned group = 4; group <= 32; group *= 2)
+        for (unsigned method = SQ_GQSA_SEQUENTIAL; method <= SQ_GQSA_LITE; method++) {
+            struct layer l = layer_new(group, 0.3, false);
+            const struct sq_gqsa before = encode(&l, group, (enum sq_gqsa_method)method);
+            for (size_t n = 0; n < N; n++)
+                l.w[n * K + 11] += (float)fixture_gauss(&r);
+            const struct sq_gqsa after = encode(&l, group, (enum sq_gqsa_method)method);
+            assert_memory_equal(before.codes, after.codes, after.nnz * group / 2);
+            assert_memory_equal(before.scale, after.scale, after.nnz * sizeof *after.scale);
+            assert_memory_equal(before.zero, after.zero, after.nnz);
+            layer_free(&l);
+        }
+}
+
 // Real pruning patterns: Stream-K is within one group of ideal, whole-matrix slices are not.
 SQ_TEST(schedules_of_a_pattern)
 {

@@ -302,3 +302,43 @@ SQ_TEST(steps_lower_the_error)
     assert_true(now < 0.1 * first);
     sq_tune_free(&t);
 }
+
+// Steps beside AdamW in binary64; the rate is a share of the mean magnitude, pruned weights not among it.
+SQ_TEST(steps_are_those_of_adamw)
+{
+    struct sq_rng r = {fixture_seed() + 4};
+    struct sq_tune t = random_tune(&r, true);
+    const struct sq_tune_tensor *const tensor[] = {&t.w, &t.scale, &t.zero};
+    double at[3][WEIGHTS], mean[3][WEIGHTS] = {{0}}, square[3][WEIGHTS] = {{0}}, rate[3] = {0};
+    for (unsigned v = 0; v < 3; v++) {
+        size_t n = 0;
+        for (size_t i = 0; i < tensor[v]->n; i++) {
+            at[v][i] = (double)tensor[v]->at[i];
+            rate[v] += 0.02 * fabs(at[v][i]);
+            n += v > 0 || t.of[i] != SQ_TUNE_PRUNED;
+        }
+        rate[v] /= (double)n;
+    }
+    sq_tune_begin(&t, 0.02);
+    for (size_t step = 1; step <= 5; step++) {
+        const double part = sq_rng_unit(&r);
+        float d[WEIGHTS];
+        for (size_t i = 0; i < WEIGHTS; i++)
+            d[i] = (float)fixture_gauss(&r);
+        sq_tune_forward(&t);
+        sq_tune_backward(&t, d);
+        sq_tune_step(&t, step, part);
+        for (unsigned v = 0; v < 3; v++)
+            for (size_t i = 0; i < tensor[v]->n; i++) {
+                const double g = (double)tensor[v]->gradient[i];
+                mean[v][i] = 0.9 * mean[v][i] + 0.1 * g;
+                square[v][i] = 0.999 * square[v][i] + 0.001 * g * g;
+                at[v][i] -= rate[v] * part * mean[v][i] / (1 - pow(0.9, (double)step)) /
+                            (sqrt(square[v][i] / (1 - pow(0.999, (double)step))) + 1e-12);
+                if (!(fabs(at[v][i] - (double)tensor[v]->at[i]) < 1e-3 * rate[v]))
+                    fail_msg("step %zu, tensor %u, element %zu: %g, not %g", step, v, i,
+                             (double)tensor[v]->at[i], at[v][i]);
+            }
+    }
+    sq_tune_free(&t);
+}

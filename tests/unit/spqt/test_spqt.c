@@ -317,6 +317,15 @@ SQ_TEST(greedy)
     assert_true(fabs((s[0] + 3 * s[1] + 2 * s[2]) / 6 - .5) < 1e-9);
     for (unsigned i = 0; i < 3; i++)
         assert_true(s[i] >= 0 && s[i] <= .6);
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned i = 0; i < 200; i++) { // targets that the step does not divide
+        const double drawn[3] = {between(&r, 1, 9), between(&r, 1, 999), between(&r, 1, 99)};
+        const double target = .6 * sq_rng_unit(&r), step = .002 + .2 * sq_rng_unit(&r);
+        assert_ok(sq_sparsity_scan(drawn, 3, target, step, .6, quadratic, &c, s, &err));
+        const double missing = target - (s[0] * drawn[0] + s[1] * drawn[1] + s[2] * drawn[2]) /
+                                            (drawn[0] + drawn[1] + drawn[2]);
+        assert_true(missing > -1e-12 && missing <= 1.1e-9);
+    }
     c.n_calls = 0;
     assert_ok(sq_sparsity_scan(count, 3, 0, .05, .6, quadratic, &c, s, &err));
     CHECK_EQ(c.n_calls, 0, "nothing to do\n");

@@ -50,6 +50,15 @@ static double reciprocal(double x)
                      1 - e);
 }
 
+static double inverse_root(double x)
+{
+    int e;
+    const double fraction = (frexp(x, &e) * 2 - 1) * 64, segment = floor(fraction);
+    const int is_odd = e % 2 == 0; // of x = m 2^(e - 1), m in 1..2
+    return quadratic(&sq_vector_rsqrt_table[64 * is_odd + (int)segment],
+                     (fraction - segment) * 0x1p22, (is_odd + 1 - e) / 2);
+}
+
 enum { BLOCKS = 200, KEYS = 300, GROUP = 8 };
 
 struct cache {
@@ -136,6 +145,30 @@ SQ_TEST(blocks_are_those_of_a_second_account)
     }
     printf("# largest error %.2g of the largest value\n", worst);
     assert_true(worst < 3e-5);
+}
+
+// Rows of an INT8 cache whose magnitudes are 2^-60 to 2^60, and rows of zeros.
+SQ_TEST(rows_of_int8_are_those_of_a_second_account)
+{
+    struct sq_rng rng = {.state = fixture_seed()};
+    for (unsigned b = 0; b < 20 * BLOCKS; b++) {
+        const int magnitude = (int)between(&rng, 0, 120) - 60;
+        const size_t size = between(&rng, 1, 40);
+        float row[40];
+        double x[40], most = 0;
+        for (size_t i = 0; i < size; i++) {
+            row[i] = b % 16 ? (float)ldexp(2 * sq_rng_unit(&rng) - 1, magnitude) : 0;
+            x[i] = row[i];
+            most = fmax(most, rounded(x[i] * x[i]));
+        }
+        const double inverse = inverse_root(rounded(rounded(most * rounded(1. / 16129)) + 0x1p-48));
+        const double scale = sq_half_round((float)reciprocal(inverse));
+        sq_attend_round_int8(row, size);
+        for (size_t i = 0; i < size; i++)
+            CHECK_EQ(sq_combine_bits(row[i]),
+                     sq_combine_bits((float)((rint(rounded(x[i] * inverse)) + 0.) * scale)),
+                     "row %u of magnitude 2^%d, element %zu\n", b, magnitude, i);
+    }
 }
 
 SQ_TEST(vector_of_the_spec)
