@@ -104,10 +104,16 @@ SQ_TEST(rows)
     for (size_t i = 0; i < LEN(bad); i++) {
         check_refused(read_rows(bad[i].row, &g, &err), SQ_ERR_DAMAGED, &err, bad[i].says);
     }
-    assert_ok(read_rows("1,H200,x,4,128,8,0,64,float16,fp8,0,.5\n", &g, &err));
-    const struct sq_gpu_attention *a = &g.r[0].shape;
-    assert_true(!a->is_decode && !a->is_fp8 && a->is_cache_fp8);
-    assert_int_equal(a->kv_heads, 8);
-    assert_int_equal(a->keys, 128);
-    sq_gpu_attention_free(&g);
+    static const unsigned good[][2] = {{128, 0}, {1, 0}, {1, 1}, {1, 2}, {1, 4095}}; // isl, step
+    for (size_t i = 0; i < LEN(good); i++) {
+        char row[64];
+        snprintf(row, sizeof row, "1,H200,x,4,%u,8,0,64,float16,fp8,%u,.5\n", good[i][0],
+                 good[i][1]);
+        assert_ok(read_rows(row, &g, &err));
+        const struct sq_gpu_attention *a = &g.r[0].shape;
+        assert_true(a->is_decode == (good[i][1] > 0) && !a->is_fp8 && a->is_cache_fp8);
+        assert_true(a->batch == 4 && a->heads == 8 && a->kv_heads == 8 && a->head_dim == 64);
+        CHECK_EQ(a->keys, good[i][0] + good[i][1], "%s", row);
+        sq_gpu_attention_free(&g);
+    }
 }

@@ -32,7 +32,10 @@ static void keep(void *context, const struct sq_generate_token *t)
     struct written *const w = context;
     assert_int_equal(t->number, w->n);
     assert_int_equal(t->m, w->n ? 1 : N_PROMPT);
-    assert_true(t->nll >= 0 && isfinite(t->nll));
+    double sum = 0; // at a temperature of 1, whatever the token was drawn with
+    for (size_t i = 0; i < VOCABULARY; i++)
+        sum += exp((double)t->logit[i] - (double)t->logit[t->id]);
+    assert_true(t->nll >= 0 && fabs(t->nll - log(sum)) < 1e-9);
     memcpy(w->logit[w->n], t->logit, sizeof w->logit[0]);
     w->id[w->n++] = t->id;
     sq_chip_cost_add(&w->cost, &t->cost);
@@ -352,11 +355,14 @@ SQ_TEST(rings_on_both_bodies)
             enum sq_driver_result result[2];
             for (unsigned body = 0; body < 2; body++) {
                 uint32_t word[SQ_DESC_WORDS];
+                struct sq_driver_done done;
                 for (uint32_t k = 0; k < n; k++) {
                     memcpy(word, m[0].word + image.descriptor / 4, sizeof word);
                     word[SQ_DESC_WORDS - 1] = k == refused;
                     assert_int_equal(sq_driver_ring_add(&ring[body], word, k % 2),
                                      (first + k) % SLOTS);
+                    assert_int_equal(sq_driver_ring_done(&ring[body], (first + k) % SLOTS, &done),
+                                     SQ_DRIVER_BUSY); // whatever ran in that slot before
                 }
                 if (n == SLOTS - 1)
                     assert_int_equal(sq_driver_ring_add(&ring[body], word, 0), -1);

@@ -335,8 +335,12 @@ SQ_TEST(json_that_is_refused)
         {NULL, "pre_tokenizer", SPLIT("[^\\\\S]", "Isolated"), SQ_ERR_UNSUPPORTED, "in a class"},
         {NULL, "added_tokens", "[{\"id\":1,\"content\":\"\"}]", SQ_ERR_DAMAGED, "0 bytes"},
         {NULL, "added_tokens", "[{\"id\":1}]", SQ_ERR_DAMAGED, "no content"},
-        {NULL, "added_tokens", "[{\"id\":1,\"content\":\"a\",\"lstrip\":true}]", SQ_ERR_UNSUPPORTED,
-         "lstrip of added token 'a'"},
+#define ADDED(key)                                                                                 \
+    {NULL, "added_tokens", "[{\"id\":1,\"content\":\"a\",\"" key "\":true}]", SQ_ERR_UNSUPPORTED,  \
+     key " of added token 'a'"}
+        ADDED("lstrip"),
+        ADDED("rstrip"),
+        ADDED("single_word"),
     };
     for (size_t i = 0; i < LEN(bad); i++) {
         struct sq_tokenizer t;
