@@ -2,7 +2,7 @@
 // The table of registers (sq_regs.h) and what is written from it. Exhausted: every offset and field
 // of the table, every byte of the five files. With UPDATE=1 the files are written first.
 #include "lib/sq_driver.h"
-#include "sim/block/top/sq_regs.h"
+#include "sim/block/top/sq_sequencer_sim.h"
 #include "tests/unit/fixture.h"
 
 static const struct {
@@ -122,4 +122,134 @@ SQ_TEST(a_token_is_placed_within_its_program)
     struct sq_driver_token t = {.word = word};
     word[SQ_DRIVER_TOKEN_MAGIC]++;
     assert_int_equal(sq_driver_token_place(&t, 0, 0), SQ_DRIVER_NO_CHIP);
+}
+
+// ---- limits of a layer --------------------------------------------------------------------------
+
+enum { ACT, ROW, WEIGHT, COL, OUT, N_REGIONS };
+
+// A drawn layer, and a chip whose halves of buffers hold it to the last beat; its regions end at 2^48. All as
+// docs/registers.md, rtl/top/tiling.md and errors.md say it.
+struct limits {
+    struct sq_top_room room;
+    uint32_t word[SQ_DESC_WORDS];
+    uint32_t groups, chunk, beats, part;
+};
+
+static void set_address(uint32_t *word, unsigned region, uint64_t address)
+{
+    static const unsigned low[] = {1, 3, 2, 4, 5}, high[] = {10, 11, 10, 11, 12};
+    const unsigned shift = region == WEIGHT || region == COL ? 16 : 0;
+    word[low[region]] = (uint32_t)address;
+    word[high[region]] &= ~(0xffffu << shift);
+    word[high[region]] |= (uint32_t)(address >> 32) << shift;
+}
+
+static struct limits draw_limits(struct sq_rng *rng)
+{
+    const uint32_t rows = 2 + sq_rng_below(rng, 40), cols = 2 + sq_rng_below(rng, 40);
+    const uint32_t row_block = 1 + sq_rng_below(rng, 12), col_block = 1 + sq_rng_below(rng, 12);
+    struct limits l = {.beats = 2 + sq_rng_below(rng, 20), .groups = 1 + sq_rng_below(rng, 9)};
+    l.chunk = 1 + sq_rng_below(rng, l.groups);
+    l.part = l.chunk == 1 && sq_rng_below(rng, 2) ? 1 + sq_rng_below(rng, l.beats - 1) : 0;
+    const bool once = sq_rng_below(rng, 2);
+    const uint32_t tile = (l.part ? l.part : l.beats) * l.chunk;
+    const uint64_t all = (uint64_t)l.beats * l.groups;
+    const uint64_t region[] = {rows * all, rows, cols * all, cols * (once ? 1 : l.groups),
+                               (uint64_t)rows * cols};
+    l.room = (struct sq_top_room){
+        .depth = {row_block * tile, row_block, col_block * tile, col_block * (once ? 1 : l.chunk)},
+        .sum_tiles = row_block * col_block,
+        .nbytes = 4u << sq_rng_below(rng, 5),
+        .scale_once = once,
+        .part_groups = l.groups};
+    const uint32_t word[] = {0x5351,
+                             0,
+                             0,
+                             0,
+                             0,
+                             0,
+                             cols << 16 | rows,
+                             col_block << 16 | row_block,
+                             l.groups << 16 | l.beats,
+                             l.part << 16 | l.chunk};
+    memcpy(l.word, word, sizeof word);
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        const uint32_t n = l.room.beat_nbytes[i] = 1 + sq_rng_below(rng, 100);
+        const uint64_t padded = (n + l.room.nbytes - 1) / l.room.nbytes * l.room.nbytes;
+        set_address(l.word, i, (UINT64_C(1) << 48) - region[i] * padded);
+    }
+    return l;
+}
+
+static bool runs(const struct limits *l, unsigned word, uint32_t value)
+{
+    struct limits other = *l;
+    struct sq_top_layer unused;
+    other.word[word] = value;
+    return sq_top_layer_decode(other.word, &other.room, &unused);
+}
+
+// What fills buffers, sums and groups runs, and what is one beat, tile or group more does not.
+static void check_room(struct limits *l)
+{
+    const bool is_whole = l->chunk == l->groups && l->part == 0;
+    uint32_t *const room[] = {&l->room.depth[ACT], &l->room.depth[ROW],  &l->room.depth[WEIGHT],
+                              &l->room.depth[COL], &l->room.part_groups, &l->room.sum_tiles};
+    assert_true(runs(l, 0, 0x5351));
+    for (unsigned i = 0; i < LEN(room); i++) {
+        const bool is_asked = i < 4 || (i == 4 ? l->part > 0 : !is_whole);
+        --*room[i];
+        CHECK_EQ(runs(l, 0, 0x5351), !is_asked, "limit %u: ", i);
+        *room[i] = i == 5 ? 65535 : 1u << 20; // behind this only what a chip of any size refuses
+    }
+}
+
+static void check_regions(const struct limits *l)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        struct limits other = *l;
+        const uint64_t at = sq_desc_address(l->word, sq_top_address_word[i]);
+        set_address(other.word, i, at + l->room.nbytes);
+        CHECK_EQ(runs(&other, 0, 0x5351), false, "end of region %u: ", i);
+        set_address(other.word, i, at - 1);
+        CHECK_EQ(runs(&other, 0, 0x5351), false, "begin of region %u: ", i);
+    }
+}
+
+SQ_TEST(a_layer_runs_at_its_limits_and_not_beyond)
+{
+    struct sq_rng rng = {fixture_seed()};
+    for (unsigned n = 0; n < 1000; n++) {
+        struct limits l = draw_limits(&rng);
+        const uint32_t low = 0xffff, high = 0xffff0000, *const w = l.word;
+        check_room(&l);
+        check_regions(&l);
+        const struct {
+            unsigned word;
+            uint32_t value;
+            bool runs;
+        } edits[] = {{0, 0x5350, false},
+                     {0, 1u << 19 | 0x5351, false},
+                     {6, w[6] & low, false},
+                     {6, w[6] & high, false},
+                     {7, w[7] & low, false},
+                     {7, w[7] & high, false},
+                     {7, 257u << 16 | 255, true},
+                     {7, 256u << 16 | 256, false},
+                     {8, w[8] & low, false},
+                     {8, w[8] & high, false},
+                     {9, l.part << 16, false},
+                     {9, l.groups, true},
+                     {9, l.groups + 1, false},
+                     {9, (l.beats - 1) << 16 | 1, true},
+                     {9, l.beats << 16 | 1, false},
+                     {9, 1u << 16 | 2, false},
+                     {12, 1u << 16 | w[12], false},
+                     {13, 1, false},
+                     {15, 1, false}};
+        for (unsigned i = 0; i < LEN(edits); i++)
+            CHECK_EQ(runs(&l, edits[i].word, edits[i].value), edits[i].runs,
+                     "edit %u of layer %u: ", i, n);
+    }
 }
