@@ -58,6 +58,9 @@ if [ -f "$DATA/lef/sg13g2_stdcell.lef" ]; then
   cp "$W.out" "$W/placed"
   accept "... as text" "${sg[@]/--json/--seed=1}" --wires --lef "$DATA/lef/sg13g2_tech.lef,$DATA/lef/sg13g2_stdcell.lef" --wire 2.07,.173
   ok "... the text says the same" python3 "$ROOT/tests/llm/figures.py" said "$W.out" "$W/placed"
+  accept "wires of twice the farads" "${sg[@]}" --wires --lef "$DATA/lef/sg13g2_tech.lef,$DATA/lef/sg13g2_stdcell.lef" --wire 2.07,.346
+  ok "... have twice the farads, and leave the pins theirs" \
+    [ "$(value 'sprintf "%.9g %.9g", $r->{wire_pf}, $r->{pin_pf}')" = "$(value 'sprintf "%.9g %.9g", 2 * $r->{wire_pf}, $r->{pin_pf}' "$W/placed")" ]
 else
   skip "placed wires" "no lef in SQ_DATA"
 fi
