@@ -263,7 +263,7 @@ static enum sq_status read_whole_rope(const struct reader *r, enum decoder decod
                "%s: rope_parameters has neither full_attention nor sliding_attention, "
                "need those of Gemma 3",
                r->what);
-    SQ_FAIL_IF(decoder == GEMMA3 && older && full && json_object_size(full) > 0 &&
+    SQ_FAIL_IF(decoder == GEMMA3 && json_object_size(older) > 0 && json_object_size(full) > 0 &&
                    !json_equal(older, full),
                err, SQ_ERR_UNSUPPORTED,
                "%s: rope_scaling and rope_parameters.full_attention differ, need one "

@@ -178,6 +178,41 @@ SQ_TEST(configs_are_read_as_transformers_reads_them)
     }
 }
 
+// rope_scaling and rope_parameters, each absent, null, empty and full: the former counts where it is full, else the
+// latter where that is. Gemma 3 has the latter by kind of block, and refuses two that differ.
+SQ_TEST(rotary_embedding_is_read_where_it_is_full)
+{
+#define FULL "{\"rope_type\":\"linear\",\"factor\":"
+    static const char *const type[] = {"llama", "mistral", "qwen2", "qwen3", "gemma3_text"};
+    static const char *const older[] = {"", ",\"rope_scaling\":null", ",\"rope_scaling\":{}",
+                                        ",\"rope_scaling\":" FULL "2}"};
+    static const char *const newer[] = {"", ",\"rope_parameters\":null", ",\"rope_parameters\":{}",
+                                        ",\"rope_parameters\":" FULL "4,\"rope_theta\":7}",
+                                        ",\"rope_parameters\":{\"full_attention\":" FULL "4}}"};
+    for (size_t i = 0; i < LEN(type) * 16; i++) {
+        const size_t t = i / 16, o = i / 4 % 4, n = i % 4 + (t == 4 && i % 4 == 3);
+        char text[256], got[CONFIG_TEXT], want[CONFIG_TEXT];
+        struct sq_model_config m;
+        struct sq_error err;
+        snprintf(text, sizeof text, "{\"model_type\":\"%s\"%s%s}", type[t], older[o], newer[n]);
+        const enum sq_status status = config_of(text, &m, &err);
+        if (o == 3 && n == 4) {
+            check_refused(status, SQ_ERR_UNSUPPORTED, &err, "differ");
+            continue;
+        }
+        CHECK_EQ(status, SQ_OK, "%s: %s\n", text, err.text);
+        config_text(&m, got);
+        snprintf(text, sizeof text, "{\"model_type\":\"%s\"%s}", type[t],
+                 o == 3   ? older[o]
+                 : n >= 3 ? newer[n]
+                          : "");
+        CHECK_EQ(config_of(text, &m, &err), SQ_OK, "%s: %s\n", text, err.text);
+        config_text(&m, want);
+        if (strcmp(got, want) != 0)
+            fail_msg("%s%s is read as\n%s, not as\n%s", older[o], newer[n], got, want);
+    }
+}
+
 // Every field that the configuration classes of the five architectures have in transformers, with
 // another value than the default. It changes what is read, or is refused by its name; the rest has
 // no effect on a forward pass in binary32 without dropout.
