@@ -79,6 +79,7 @@ struct sq_ggml_type {
 extern const struct sq_ggml_type sq_ggml_as_q8_0, sq_ggml_as_q4_0, sq_ggml_as_q4_1, sq_ggml_as_q5_0,
     sq_ggml_as_q5_1, sq_ggml_as_q4_k, sq_ggml_as_q5_k, sq_ggml_as_q6_k, sq_ggml_as_q2_k,
     sq_ggml_as_q3_k;
+// The t->length values of one block at `in`.
 void sq_ggml_values(const struct sq_ggml_type *t, const uint8_t *in, float *v);
 
 // Code i of a block whose nibbles are stored half a block apart, the first half in the low bits.

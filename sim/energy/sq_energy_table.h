@@ -56,7 +56,7 @@ struct sq_vector_energy {
 enum sq_status sq_energy_table_vector(const char *path, struct sq_vector_energy *out,
                                       struct sq_error *err);
 // The same of an attention unit by the line of block `attend` whose parameters are these, up to the first without a name; a line
-// of another unit is passed over. change: joules a beat of a key and the beat of its value.
+// of another unit is passed over. change: joules of a beat of a key and of the beat of its value.
 struct sq_energy_need {
     const char *name;
     unsigned value;

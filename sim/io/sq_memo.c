@@ -114,7 +114,9 @@ void *sq_memo_add(struct sq_memo *m, uint32_t key, size_t n)
 bool sq_memo_put(struct sq_memo *m, uint32_t key, const void *entry, size_t n)
 {
     void *const new = sq_memo_add(m, key, n);
-    return new &&memcpy(new, entry, n);
+    if (new)
+        memcpy(new, entry, n);
+    return new;
 }
 
 const void *sq_memo_entry(const struct sq_memo *m, uint32_t entry)

@@ -2,7 +2,6 @@
 // Multiplies queries with keys and weights with values, in vectors of one width (sq_attention.h).
 #include "sim/llm/sq_attention.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "models/number/sq_lanes.h"
@@ -12,10 +11,9 @@ enum { LANES = 16, KEYS = 8, CHUNK = 4 }; // of a sum; side by side; vectors of 
 // Half of the lanes: a vector of AVX2 (GCC keeps one of all lanes in memory there).
 typedef float vec __attribute__((vector_size(2 * LANES)));
 typedef float vec_in __attribute__((vector_size(2 * LANES), aligned(4), may_alias)); // in memory
-typedef int32_t places __attribute__((vector_size(2 * LANES)));
 
 #define BODY static inline __attribute__((always_inline))
-#define PICK(a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 // sum[] += q * key, of the first n lanes.
 BODY void add_products(const float *q, const float *key, size_t n, vec sum[2])
@@ -31,7 +29,7 @@ BODY void add_products(const float *q, const float *key, size_t n, vec sum[2])
         sum[half] += ((const vec_in *)q)[half] * ((const vec_in *)key)[half];
 }
 
-// The lanes of q . key as a tree: each half is added to the other; here the first half of eight.
+// The lanes of q . key as a tree: each half is added to the other; here its first step, from 16 lanes to 8.
 BODY void half_tree(const float *q, const float *key, size_t size, vec *to)
 {
     vec sum[2] = {{0}};

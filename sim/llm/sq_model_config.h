@@ -58,21 +58,21 @@ struct sq_model_config {
     struct sq_rope local_rope;
 };
 
-// A tensor of a block: "model.layers.N.NAME.weight", or "blk.N.GGUF.weight" in a GGUF file.
 enum sq_model_size {
     SQ_SIZE_NONE, // no dimension
     SQ_SIZE_HIDDEN,
     SQ_SIZE_INTERMEDIATE,
     SQ_SIZE_QUERIES, // of all heads
-    SQ_SIZE_KEYS,    //
+    SQ_SIZE_KEYS,    // of all heads of keys
     SQ_SIZE_HEAD,
 };
+// A tensor of a block: "model.layers.N.NAME.weight", or "blk.N.GGUF.weight" in a GGUF file.
 struct sq_block_tensor {
     const char *name, *gguf;
     const char *gemma;       // in GGUF files of Gemma 3; NULL: as in all
     enum sq_model_size n, k; // k NONE: the gain of a norm
-    size_t
-        has; // offset of the field of struct sq_model_config that says whether it is there; 0: always
+    // Offset of the field of struct sq_model_config that says whether it is there; 0: it always is.
+    size_t has;
 };
 enum { SQ_BLOCK_LINEAR = 7, SQ_BLOCK_TENSORS = 13 };
 // The linear layers in model order, then the norms.

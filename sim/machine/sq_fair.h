@@ -91,7 +91,7 @@ enum sq_fair_extent { SQ_FAIR_PES, SQ_FAIR_VECTOR, SQ_FAIR_WHOLE };
 // smallest that meets the period, else the fastest; the least area times period. The decoder of a line is the smallest that
 // keeps up with it. The vector unit is the smallest, with a clock of its own.
 // sram_um2: of a bit in the buffers (sq_fair_sram); NAN: they are left out. What the extent leaves out is not
-// synthesized, and NAN: mm2, of all but a WHOLE. A vector unit counts by its lanes, each of them
+// synthesized, its fields are NAN, and so is mm2 but of SQ_FAIR_WHOLE. A vector unit counts by its lanes, each of them
 // sq_vector with one, so that its registers between lanes are left out (.9 % in 4 lanes). Errors as above.
 enum sq_status sq_fair_silicon_of(const struct sq_synth *synth, const struct sq_recipe *r,
                                   const struct sq_machine *machine, double sram_um2,

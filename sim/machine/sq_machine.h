@@ -102,7 +102,7 @@ struct sq_machine {
 // Refused in one sentence with file and field: see sq_yaml.h; also quantities without a unit, zero,
 // negative or absurd values, a core that sq_core_config_check refuses.
 enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err);
-// The same, for a caller that knows the netlist: the clock may be that of it; check_clock refuses it.
+// The same, for a caller that knows the netlist: the clock may be that of it; sq_machine_check_clock refuses it.
 enum sq_status sq_machine_load_unclocked(const char *path, struct sq_machine *machine,
                                          struct sq_error *err);
 enum sq_status sq_machine_check_clock(const struct sq_machine *machine, const char *path,
@@ -132,7 +132,7 @@ static inline bool sq_machine_has_token(const struct sq_machine *machine)
     return machine->chip.has_vector && machine->chip.attend > 0;
 }
 
-// Both halves of the buffers of a core; those for scales of a chip come to that.
+// Both halves of the buffers of a core; without those for scales of a chip, 2 scale_nbytes.
 static inline uint64_t sq_machine_buffer_nbytes(const struct sq_machine *machine)
 {
     return machine->act_nbytes + machine->weight_nbytes + machine->out_nbytes;

@@ -123,7 +123,7 @@ enum sq_engine {
     SQ_ENGINE_JOULES = 512,   // joules a MAC that were measured, with timing of whole passes
     SQ_ENGINE_KL = 1024,      // the whole model beside the model as it is: seconds, kept by format
     SQ_ENGINE_SHAPES = 2048,  // what timing knows without any PE; no engine of its own
-    SQ_ENGINE_OUTPUTS = 4096, // with SQ_ENGINE_ARRAY: synthesis of the output stage, too
+    SQ_ENGINE_OUTPUTS = 4096, // with SQ_ENGINE_ARRAY: of output stage and vector unit, too
 };
 
 enum { SQ_NOTE_SIZE = 160 };

@@ -203,9 +203,9 @@ static void note_joules(point *p, result *r, double value, char text[SQ_NOTE_SIZ
     "library"
 #define NETLIST "measured: changes in the netlist on drawn operands, tables of the library"
 #define AT(field_) .field = offsetof(struct sq_sweep_result, field_)
-#define CAUSE(path, name, cause, ...)                                                              \
+#define CAUSE(path, what, cause, ...)                                                              \
     {                                                                                              \
-#path "_" name, "cycles", MODELLED, TIMING, AT(path[cause]), .get = __VA_ARGS__            \
+        .name = #path "_" what, "cycles", MODELLED, TIMING, AT(path[cause]), .get = __VA_ARGS__    \
     }
 #define CAUSES(path, ...)                                                                          \
     CAUSE(path, "busy", SQ_CAUSE_BUSY, __VA_ARGS__),                                               \

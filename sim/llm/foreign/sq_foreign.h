@@ -76,7 +76,7 @@ struct sq_foreign_layer {
     float table[16];          // TABLE
     unsigned bits;            // of a code
     bool is_signed;           // INTEGER: two's complement, else less a zero point
-    const uint8_t *data;      // the codes
+    const uint8_t *data;      // the codes; NULL of a GGUF file, whose blocks are used[0]
     size_t scale_rows, group; // so many rows and columns share a scale; the last ones may be fewer
     bool has_row_scale;       // a row or the tensor has one, however long rows are
     const struct sq_tensor *scale; // binary32, binary16, bfloat16, E4M3, or E8M0 in bytes

@@ -25,10 +25,11 @@ struct sq_foreign_scheme {
 // in the alphabet, as the package has it), before one of all linear layers; of GPTQModel the first `dynamic` entry.
 enum sq_status sq_foreign_scheme(const struct sq_foreign *f, const char *name,
                                  struct sq_foreign_scheme *s, struct sq_error *err);
-// What becomes of activations, in a note where no format here has what the file says: encoded like weights of so many bits
-// where `is_said` that they are encoded and no other bits are given; or integers of *bits.
+// What becomes of activations, in a note where no format here has what the file says: encoded like weights of so many bits,
+// where `is_said` that they are encoded and no other bits are given.
 enum sq_adopted_act sq_foreign_act_like(const struct sq_foreign_scheme *s, unsigned bits,
                                         struct sq_foreign_notes *notes, bool is_said);
+// The same of integers: *bits are theirs, as before where there are none.
 enum sq_adopted_act sq_foreign_act_integer(const struct sq_foreign_scheme *s, unsigned *bits,
                                            struct sq_foreign_notes *notes);
 // Refuses a layer whose tensors are of another width or another kind than the config says.

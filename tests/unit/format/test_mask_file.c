@@ -17,15 +17,19 @@ static void check_layer(const struct sq_safetensors *st, const struct sq_mask *m
         snprintf(name, sizeof name, "%.50s.%s", m->name, part[i]);
         t[i] = sq_safetensors_find(st, name);
         assert_non_null(t[i]);
+        assert_true(t[i]->dtype == (i < 2 ? SQ_I32 : SQ_U8) && t[i]->n_dims == 1);
     }
-    for (size_t i = 0; i < m->k; i++) {
-        const uint8_t *const at = t[m->mask[i]]->data + 4 * n[m->mask[i]]++;
-        CHECK_EQ(t[2]->data[i / 8] >> i % 8 & 1, m->mask[i], "channel %zu\n", i);
-        CHECK_EQ(at[0] + 256 * at[1], i, "channel %zu\n", i);
-    }
+    for (size_t i = 0; i < m->k; i++)
+        n[m->mask[i]]++;
     CHECK_EQ(t[0]->n_elements, n[0], "%s\n", m->name);
     CHECK_EQ(t[1]->n_elements, n[1], "%s\n", m->name);
     CHECK_EQ(t[2]->n_elements, (m->k + 7) / 8, "%s\n", m->name);
+    n[0] = n[1] = 0;
+    for (size_t i = 0; i < m->k; i++) {
+        const uint8_t *const at = t[m->mask[i]]->data + 4 * n[m->mask[i]]++;
+        CHECK_EQ(t[2]->data[i / 8] >> i % 8 & 1, m->mask[i], "channel %zu\n", i);
+        CHECK_EQ(at[0] | at[1] << 8 | at[2] << 16 | (long long)at[3] << 24, i, "channel %zu\n", i);
+    }
     assert_true(m->k % 8 == 0 || t[2]->data[m->k / 8] >> m->k % 8 == 0);
 }
 
