@@ -429,6 +429,44 @@ static size_t n_entries(const char *dir)
     return n;
 }
 
+// Every field of the config that states depend on, the sizes of tensors aside: once it changes, they are computed anew.
+SQ_TEST(a_changed_config_has_states_of_its_own)
+{
+#define AT(field) offsetof(struct sq_model_config, field)
+#define ROPE(r)                                                                                    \
+    AT(r.theta), AT(r.linear), AT(r.attention_factor), AT(r.factor), AT(r.low_freq_factor),        \
+        AT(r.high_freq_factor)
+    static const size_t doubles[] = {AT(rms_norm_eps),  AT(embedding_scale), AT(query_scale),
+                                     AT(attention_cap), ROPE(rope),          ROPE(local_rope)};
+    static const size_t sizes[] = {AT(local_window), AT(rope.original_max_position),
+                                   AT(local_rope.original_max_position)};
+    static const size_t flags[] = {AT(has_offset_gain),      AT(is_geglu),    AT(rope.is_llama3),
+                                   AT(local_rope.is_llama3), AT(is_local[0]), AT(is_local[1])};
+    struct model m;
+    char dir[64];
+    float *x;
+    model_open(&m, 1);
+    tmpdir_make(dir);
+    const struct sq_reference_cache cache = {tmpdir_path(dir, "reference"), 0};
+    char *const config = (char *)&m.ck.config;
+    for (size_t i = 0; i <= LEN(doubles) + LEN(sizes) + LEN(flags); i++) {
+        const size_t s = i - LEN(doubles), f = s - LEN(sizes);
+        if (i < LEN(doubles))
+            *(double *)(config + doubles[i]) += 1 + (double)i;
+        else if (s < LEN(sizes))
+            *(size_t *)(config + sizes[s]) += 5;
+        else if (f < LEN(flags))
+            *(bool *)(config + flags[f]) ^= true;
+        for (unsigned again = 0; again < 2; again++) {
+            CHECK_EQ(kept(&m, &cache, &x), f == LEN(flags) || again ? 0 : m.ck.config.n_layers,
+                     "double %zu, size %zu or flag %zu\n", i, s, f);
+            free(x);
+        }
+    }
+    sq_cache_remove(dir);
+    model_close(&m);
+}
+
 SQ_TEST(kept_states)
 {
     struct model m;
