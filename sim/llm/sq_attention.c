@@ -62,7 +62,7 @@ BODY void scores_body(const float *q, const float *key, size_t stride, size_t n,
     for (size_t i = 0; i < n; i += KEYS, key += KEYS * stride) {
         const size_t keys = n - i < KEYS ? n - i : KEYS;
         vec v[KEYS] = {{0}};
-        if (keys == KEYS)
+        if (keys == KEYS) // a loop of a known length stays in registers
             for (size_t k = 0; k < KEYS; k++)
                 half_tree(q, key + k * stride, size, &v[k]);
         else
